@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
+from mixes import gaussian_mixes
 from rules import with_fields
 from sklearn.base import clone
 
-from baselines import Direct, Estimator, Regressed
+from baselines import OOD_BASELINES, Direct, Estimator, Regressed
 from baselines.accuracy.confscore import confscore
 from baselines.accuracy.fd import fd
 from baselines.contract.conformance import example_meta_train, example_observation
 from baselines.contract.estimator import asked
+from baselines.contract.families import folds, subset
 from baselines.contract.regressors import REGRESSORS
 
 META = example_meta_train()
@@ -33,6 +35,15 @@ def test_regressed_is_the_least_squares_line():
     slope, intercept = np.polyfit(values, META.targets, 1)
     predicted = Regressed(confscore).fit(META).predict(META.sets)
     np.testing.assert_allclose(predicted, np.clip(slope * np.array(values) + intercept, 0, 1), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["gscore-ude-w", "plugin-mpe", "constant"])
+def test_held_out_is_a_fit_on_the_others(name):
+    meta, test = gaussian_mixes(sets=40), gaussian_mixes(sets=20, seed=2)
+    parts, method = folds(meta.families, test.families)[:2], OOD_BASELINES[name]
+    for fold, found in zip(parts, method.held_out(meta, test, parts), strict=True):
+        fitted = type(method)(**method.get_params()).fit(subset(meta, fold.train))
+        assert found == pytest.approx(fitted.predict(subset(test, fold.test).sets))
 
 
 @pytest.mark.parametrize("name", REGRESSORS)

@@ -1,6 +1,7 @@
 """Building: what a folder holds, that it is true, and that an interruption changes nothing."""
 
 import json
+import re
 import stat
 from pathlib import Path
 
@@ -50,6 +51,17 @@ def test_the_folder_holds_what_the_design_says(built):
     }
     assert stat.S_IMODE(built.private.stat().st_mode) == 0o700
     assert set(built.files) == public - {"competition.json"}
+
+
+def test_a_dry_run_tells_the_images_that_are_observed_and_the_disk_that_is_taken(built, settings):
+    images, size = (
+        float(re.search(r"[\d,]+", line)[0].replace(",", "")) for line in dry_run(settings()).splitlines()
+    )
+    sets = sum(sum(sizes.values()) for sizes in built.sizes.values())
+    shown = [len(read_npz(built.file(f"{name}.npz"))) for name in ("base", "reference", "train_ref")]
+    assert images == sets + sum(shown[1:])
+    written = sum(len(data) for data in files_of(built.root.parent / "fresh").values()) / 1e6
+    assert written <= size <= 1.5 * written
 
 
 def test_targets_are_the_accuracies(built):
