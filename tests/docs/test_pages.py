@@ -52,7 +52,18 @@ def test_the_blocks_of_a_page_run(name, folder, built):
     if name in BUILT:
         linked(built.root, folder / BUILT[name])
         unguessable(folder / BUILT[name])
-    run_page(ROOT / name, folder)
+    told = run_page(ROOT / name, folder)
+    if name.endswith("quickstart.md"):
+        table = (
+            "the sampling noise of the true values",
+            "constant",
+            "fd",
+            "rotation",
+            "ora-a",
+            "noise floor",
+        )
+        assert not [word for word in table if word not in told], "the demo ends in a table"
+        assert (folder / "unseen-demo/leaderboard.html").exists()
 
 
 def code(path):

@@ -70,19 +70,21 @@ def blocks(page: Path) -> list[Block]:
     return [block for block in fenced if not block.language.startswith("{")]
 
 
-def run_page(page: Path, folder: Path) -> None:
-    """Run the blocks of a page in `folder`, the working folder."""
+def run_page(page: Path, folder: Path) -> str:
+    """Run the blocks of a page in `folder`, the working folder; returns what plain commands of the kit print."""
     namespace: dict[str, object] = {"__name__": "page"}
+    told = ""
     for block in blocks(page):
         if block.runs and block.language == "python":
             run_python(block, page, folder, namespace)
         elif block.runs:
             for line in block.lines():
                 if not EXCUSE.search(line):
-                    run_line(line, folder)
+                    told += run_line(line, folder)
+    return told
 
 
-def run_line(line: str, folder: Path) -> None:
+def run_line(line: str, folder: Path) -> str:
     """Run a shell line: plain ``unseen ...``, several after one another or with an ``|| echo``, in this process,
     anything else in bash.
     """
@@ -93,7 +95,7 @@ def run_line(line: str, folder: Path) -> None:
         if otherwise:
             assert otherwise.startswith("echo "), line
             assert any(each.code for each in done), f"{line}: nothing fails"
-        return
+        return "".join(each.text for each in done)
     python = str(Path(sys.executable).parent)
     environment = {
         **os.environ,
@@ -105,6 +107,7 @@ def run_line(line: str, folder: Path) -> None:
         ["bash", "-ec", script], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+    return ""
 
 
 def run_python(block: Block, page: Path, folder: Path, namespace: dict[str, object]) -> None:

@@ -205,17 +205,6 @@ def test_the_version_is_that_of_the_package():
 
 
 @pytest.mark.slow
-def test_the_demo_ends_in_a_table_and_a_leaderboard(folder, weights, monkeypatch):
-    monkeypatch.setattr("starter.making.build.kept_small", trained(weights))
-    monkeypatch.setattr("starter.making.build.build", smaller)
-    monkeypatch.setattr("unseen.cli.demo.DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
-    text = run(*example("demo")).text
-    assert "the sampling noise of the true values" in text
-    assert all(name in text for name in ("constant", "fd", "rotation", "ora-a", "noise floor"))
-    assert (folder / "unseen-demo/leaderboard.html").exists()
-
-
-@pytest.mark.slow
 def test_the_demo_of_the_ood_track_has_a_table_a_metric(folder, weights, monkeypatch):
     monkeypatch.setattr("starter.making.build.kept_small", trained(weights))
     monkeypatch.setattr("starter.making.build.build", smaller)
