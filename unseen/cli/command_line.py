@@ -99,9 +99,10 @@ def command_of(function: Callable[..., object]) -> Callable[..., None]:
 
     def command(**values: Any) -> None:
         chosen = {name: value for name, value in values.items() if value not in (None, [])}
-        for name, value in chosen.items():
-            if name in parameters and type(value) in (int, float):
-                _check(name, value, parameters[name].default)
+        for name, each in parameters.items():  # 1 is the least where the default counts something, else 0
+            least = int(type(each.default) is int and each.default > 0)
+            if isinstance(value := chosen.get(name), int | float) and value < least:
+                raise UnusableInput(f"--{name.replace('_', '-')} must be at least {least}, got {value}")
         use_networks(chosen.get("network"))
         if study and (out := chosen.get("out")) and out.is_file():
             raise UnusableInput(f"--out {out} is a file: name a folder")
@@ -118,13 +119,6 @@ def command_of(function: Callable[..., object]) -> Callable[..., None]:
     command.__doc__ = text
     command.__signature__ = Signature([*declared, *settings.values()])  # type: ignore[attr-defined]
     return command
-
-
-def _check(name: str, value: float, default: object) -> None:
-    """Refuse a number below 0, or below 1 where the default counts something."""
-    least = int(isinstance(default, int) and default > 0)
-    if value < least:
-        raise UnusableInput(f"--{name.replace('_', '-')} must be at least {least}, got {value}")
 
 
 class Panels(TyperGroup):

@@ -59,7 +59,7 @@ def estimate(
         referees (SPEC): With a model: as build's --referee.
         rotations: With a model: see turned copies too.
         image_size (PIXELS): Side to which images are resized; 0: the commonest.
-        engine: What runs a model: openvino, or torch. [torch]
+        engine: What runs a model: openvino, or torch. [openvino on CPUs]
         second (FILE): A second model's logits, labelled first.
         features (FILE): Features (n, d), labelled first.
         probabilities: FILEs hold probabilities.

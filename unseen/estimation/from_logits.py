@@ -65,6 +65,7 @@ def estimate(
     Returns:
         The estimate and interval of each set, with a check on halves of the labelled images.
     """
+    check_rules(margin, level, window)
     known = read_logits(logits, "logits", probabilities)
     truth = read_labels(labels, known)
     if len(classes) not in (0, known.shape[1]):
@@ -100,7 +101,6 @@ def estimate_seen(
     classes: Sequence[str] = (),
 ) -> Estimation:
     """Estimate the accuracy on observed sets from the observed labelled images; see `estimate`."""
-    check_rules(margin, level, window)
     if window is not None:
         seen = [
             _part(whole, rows, f"{whole.set_name} {rows[0]}")
