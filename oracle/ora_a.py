@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from tqdm import tqdm
 
-from oracle.indicators import SIX, ImageTable
+from oracle.indicators import ImageTable
 from oracle.oracle import Oracle
 from oracle.variant import Variant
 from submission.arrays import BoolArray, FloatArray
@@ -79,10 +79,6 @@ class OraA(Oracle):
         "seed": (0, 2**63 - 1),
     }
 
-    indicators: str = SIX
-    normalisation: str = "set"
-    estimate: str = "threshold"
-    threshold: float = 0.5
     iterations: int = 30_000
     batch_size: int = 10_000
     learning_rate: float = 0.1

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from oracle.indicators import SIX, ImageTable
+from oracle.indicators import ImageTable
 from oracle.oracle import Oracle
 from submission.arrays import FloatArray
 
@@ -38,10 +38,8 @@ class OraL(Oracle):
         "seed": (0, 2**31 - 1),
     }
 
-    indicators: str = SIX
     normalisation: str = "none"
     estimate: str = "mean"
-    threshold: float = 0.5
     trees: int = 200
     leaves: int = 15
     rate: float = 0.1

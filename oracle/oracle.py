@@ -3,7 +3,7 @@
 import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -13,12 +13,13 @@ from baselines.contract.estimator import Estimator
 from oracle.indicators import (
     INDICATORS,
     KINDS,
+    SIX,
     ImageTable,
     Normalisation,
     indicator_names,
     indicator_table,
 )
-from starter.observing.observation import MetaTrain, Observation, Source
+from starter.observing.observation import MetaTrain, Observation
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 
@@ -35,6 +36,7 @@ def check_ranges(model: Estimator, ranges: Mapping[str, tuple[float, float]]) ->
             raise UnusableInput(f"{name} must be a {number} in {low:,}..{high:,}, got {reprlib.repr(value)}")
 
 
+@dataclass(eq=False, repr=False)
 class Oracle(Estimator, ABC):
     """Base of oracles, which learn from an image's indicators whether the classifier is right about it.
 
@@ -46,15 +48,13 @@ class Oracle(Estimator, ABC):
     """Values of each parameter that is a name."""
     ranges: ClassVar[dict[str, tuple[float, float]]] = {"threshold": (0, 1)}
     """Smallest and largest value of each parameter that is a number."""
-    undertrained_: str = ""
+    undertrained_ = ""
     """After `fit`: how a network failed to learn, one of `oracle.ora_a.UNDERTRAINED`; "" if none did."""
     learns_images: ClassVar[bool] = True
-    indicators: str
-    normalisation: str
-    estimate: str
-    threshold: float
-    source_: Source
-    normalisation_: Normalisation
+    indicators: str = SIX
+    normalisation: str = "set"
+    estimate: str = "threshold"
+    threshold: float = 0.5
 
     @property
     def needs(self) -> tuple[str, ...]:  # type: ignore[override]
