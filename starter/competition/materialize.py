@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from starter.competition.show import encode
 from starter.images.arrays import read_npz, write_npz
 from starter.images.imageset import ImageSet
-from starter.tracks.sets import read_labelled
 from starter.tracks.tracks import sets_of
 from submission import Competition, UnusableInput, make_id
 from submission.arrays import IntArray
@@ -125,10 +124,8 @@ def _common_labels(competition: Competition) -> IntArray | None:
 
 def _read(competition: Competition, part: str, name: str) -> ImageSet:
     """Returns a validation set with its labels, or a test set."""
-    path = competition.file(f"{part}/{name}.npz")
-    if part == "val":
-        return read_labelled(path, name, len(competition.labels))
-    return replace(read_npz(path, name), labels=None)
+    found = read_npz(competition.file(f"{part}/{name}.npz"))
+    return found if part == "val" else replace(found, labels=None)
 
 
 def _write_images(path: Path, images: ImageSet) -> None:

@@ -106,9 +106,14 @@ class FromPools:
         """Its images, for people."""
         return f"{self.mix.ind} IND, {self.mix.ood} {self.mix.ood_set}"
 
+    @property
+    def rows(self) -> tuple[IntArray, BoolArray]:
+        """Each image's row in its pool, int64 (n,), and True for OOD images, bool (n,)."""
+        return self.mix.rows(len(self.ind), len(self.ood))
+
     def is_ood(self) -> BoolArray:
         """Returns True for each OOD image, bool (n,)."""
-        return self.mix.rows(len(self.ind), len(self.ood))[1]
+        return self.rows[1]
 
     def labels(self) -> IntArray:
         """Returns 1 for each OOD image and 0 for each IND image, int64 (n,)."""
@@ -125,7 +130,7 @@ class FromPools:
     @property
     def render(self) -> Images:
         """A function that gives all images, without a way to their labels."""
-        ind, ood, rows = self.ind.images, self.ood.images, self.mix.rows(len(self.ind), len(self.ood))
+        ind, ood, rows = self.ind.images, self.ood.images, self.rows
         return lambda: picked(ind, ood, *rows)
 
 

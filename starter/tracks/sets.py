@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 
 from starter.images.arrays import read_npz
 from starter.images.imageset import ImageSet
 from starter.sets.recipe import Recipe
 from starter.sets.rendering import FromFile, FromRecipe, Rendering
-from submission import Competition, UnusableInput
+from submission import Competition
 
 REFERENCES = (("source", "reference"), ("source", "train_ref"))
 """Reference and training images, used by every method, as (part, name) for `PublicSets.find`."""
@@ -24,17 +23,17 @@ class PublicSets:
     @cached_property
     def base(self) -> ImageSet:
         """The labelled images from which meta-train sets are rendered."""
-        return self._read("base.npz", labelled=True)
+        return self._read("base.npz")
 
     @cached_property
     def reference(self) -> ImageSet:
         """The labelled in-distribution images, on which no classifier was trained."""
-        return self._read("reference.npz", labelled=True)
+        return self._read("reference.npz")
 
     @cached_property
     def train_ref(self) -> ImageSet:
         """Unlabelled training images."""
-        return self._read("train_ref.npz", labelled=False)
+        return self._read("train_ref.npz")
 
     @cached_property
     def train(self) -> tuple[FromRecipe, ...]:
@@ -63,16 +62,5 @@ class PublicSets:
         size = competition.sizes[part][name]
         return FromFile(name, competition.file(file), competition.files[file], size)
 
-    def _read(self, file: str, labelled: bool) -> ImageSet:
-        path = self.competition.file(file)
-        if labelled:
-            return read_labelled(path, Path(file).stem, len(self.competition.classes))
-        return read_npz(path, Path(file).stem)
-
-
-def read_labelled(path: Path, name: str, classes: int) -> ImageSet:
-    """Returns a set with a label of each image, below `classes`."""
-    images = read_npz(path, name)
-    if images.labels is None or images.labels.max() >= classes:
-        raise UnusableInput(f"{path} does not hold labels of 0 to {classes - 1}")
-    return images
+    def _read(self, file: str) -> ImageSet:
+        return read_npz(self.competition.file(file))

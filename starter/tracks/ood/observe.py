@@ -1,6 +1,6 @@
 """The subjects of the OOD track: metrics of detectors, with meta-train mixes and the mixes to predict."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -55,7 +55,7 @@ class MixSets(PublicSets):
     def ood_pools(self) -> dict[str, ImageSet]:
         """The images of each OOD set, by name."""
         names = dict.fromkeys(mix.ood_set for mix in self.mixes)
-        return {name: self._read(f"ood/{name}.npz", labelled=False) for name in names}
+        return {name: self._read(f"ood/{name}.npz") for name in names}
 
     @cached_property
     def mixes(self) -> tuple[Mix, ...]:
@@ -79,7 +79,7 @@ class MixSets(PublicSets):
         if part == "ind":
             return FromRecipe.whole(self.ind_pool)
         if part == "ood":
-            return FromRecipe.whole(self._read(f"ood/{name}.npz", labelled=False))
+            return FromRecipe.whole(self._read(f"ood/{name}.npz"))
         return super().find(part, name)
 
 
@@ -176,22 +176,13 @@ class DetectorSubject(Subject):
         """Returns the observation of a set, without moments, which are computed for mixes."""
         if not isinstance(rendering, FromPools):
             return read(rendering, self.observer, self._rows)
-        rows = rendering.mix.rows(len(rendering.ind), len(rendering.ood))
-        ind, ood = (
-            self.kept(("observation", pool.digest), partial(self.observation, pool))
-            for pool in _pools(rendering)
-        )
-        return replace(merged(rendering.name, ind, ood, *rows), render=rendering.render)
+        parts = self._of_pools(rendering, "observation", self.observation)
+        return replace(merged(rendering.name, *parts), render=rendering.render)
 
     def scores(self, detector: str, rendering: Rendering) -> FloatArray:
         """Returns the detector's score of every image of a set, float64 (n,)."""
         if isinstance(rendering, FromPools):
-            rows = rendering.mix.rows(len(rendering.ind), len(rendering.ood))
-            ind, ood = (
-                self.kept((detector, pool.digest), partial(self.scores, detector, pool))
-                for pool in _pools(rendering)
-            )
-            return picked(ind, ood, *rows)
+            return picked(*self._of_pools(rendering, detector, partial(self.scores, detector)))
         cache, key = self.observer.cache, self._key(detector, rendering)
         found = cache.load("scores", key, {"scores": (np.float64, (len(rendering),))})
         if found is None:
@@ -199,6 +190,11 @@ class DetectorSubject(Subject):
             found = {"scores": fitted.score(self.observation(rendering))}
             cache.store("scores", key, found)
         return found["scores"]
+
+    def _of_pools(self, mix: FromPools, name: str, look: Callable[[Rendering], Any]) -> tuple[Any, ...]:
+        """Returns what `look` sees in the IND and in the OOD pool, each seen once, and the mix's rows."""
+        ind, ood = (self.kept((name, pool.digest), partial(look, pool)) for pool in _pools(mix))
+        return ind, ood, *mix.rows
 
     def _scored(self, rendering: Rendering) -> ScoredMix:
         observed = self.observation(rendering)
