@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,8 +29,8 @@ TEST_SEED = 11
 ARRAYS = {".npz", ".npy", ".safetensors"}
 """The files of a competition that are large, and that the kit replaces and never writes into."""
 
-Once = Callable[[str, Callable[[Path], object]], Path]
-"""Makes a folder of that name once for all workers, and for later runs of the same code."""
+Once = Callable[[str, FunctionType], Path]
+"""Fills a folder by a function once for all workers, and for later runs of the same code."""
 KERNELS = ("OMP_NUM_THREADS", "OPENBLAS_CORETYPE", "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA")
 UNUSED = 3600
 """Seconds after which what other code has made is taken away."""
@@ -91,7 +92,8 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
         if time.time() - other.stat().st_mtime > UNUSED:
             shutil.rmtree(other, ignore_errors=True)
 
-    def made(name: str, make: Callable[[Path], object]) -> Path:
+    def made(name: str, make: FunctionType) -> Path:
+        name += f"-{sha256(Path(make.__code__.co_filename))[:8]}"
         folder, done = together / name, together / f"{name}.done"
         with FileLock(f"{folder}.lock"):
             if not done.exists() or done.read_text() != _content(folder):

@@ -137,11 +137,13 @@ def notebooks(tmp_path):
 def test_files_of_the_packages_names_break_nothing(notebooks):
     done = started("import unseen; print(unseen.Observation.__module__, unseen.Score.__module__)", notebooks)
     assert (done.stdout, done.stderr) == ("starter.observing.observation submission.metrics\n", "")
-    for command in ([sys.executable, "-m", "unseen"], [Path(sys.executable).with_name("unseen")]):
-        done = subprocess.run(
-            [*command, "methods"], cwd=notebooks, capture_output=True, text=True, check=False
-        )
-        assert (done.stderr, "unseen-best" in done.stdout) == ("", True)
+    script = [Path(sys.executable).with_name("unseen"), "validate", "none", "none.csv"]
+    for command, code, said in (
+        ([sys.executable, "-m", "unseen", "methods"], 0, "unseen-best"),
+        (script, 2, "error: none is not a competition"),
+    ):
+        done = subprocess.run(command, cwd=notebooks, capture_output=True, text=True, check=False)
+        assert (done.returncode, said in done.stdout + done.stderr) == (code, True), done.stderr
 
 
 def test_a_file_that_was_imported_before_is_named(tmp_path):

@@ -49,8 +49,9 @@ def asked(settings):
 
 
 @pytest.fixture(scope="module")
-def refereed(tmp_path_factory, asked):
-    return build(tmp_path_factory.mktemp("refereed") / "contest", asked(), 11)
+def refereed(once, tmp_path_factory, asked):
+    made = once("refereed", lambda folder: build(folder / "contest", asked(), 11))
+    return Competition.open(linked(made / "contest", tmp_path_factory.mktemp("refereed") / "contest"))
 
 
 @pytest.fixture(scope="module")
@@ -201,10 +202,10 @@ def test_an_interrupted_build_takes_the_probes_that_are_there(refereed, asked, t
     assert "accuracy distorted " in capsys.readouterr().out
 
 
-def test_sub_populations_are_drawn_from_the_referees_features(asked, splits, tmp_path):
-    competition = build(
-        tmp_path / "contest", asked(group="natural-like", ops_per_set=(0, 2), train_sets=16), 11
-    )
+def test_sub_populations_are_drawn_from_the_referees_features(once, asked, splits, tmp_path):
+    settings = asked(group="natural-like", ops_per_set=(0, 2), train_sets=16)
+    made = once("populations", lambda folder: build(folder / "contest", settings, 11))
+    competition = Competition.open(linked(made / "contest", tmp_path / "contest"))
     sets = PublicSets(competition)
     drawn = [each for each in sets.train if each.recipe.selection == "among"]
     looked = referee_look(SPEC, referees.edges(), splits, competition.seed, drawn[0].base)
