@@ -123,7 +123,33 @@ def _content(folder: Path) -> str:
 
 
 @pytest.fixture(scope="session")
-def weights(once: Once) -> Iterator[Path]:
+def glyphs(once: Once) -> None:
+    """The embedded images, drawn once a machine: that takes four seconds in each process."""
+    from starter.images.imageset import ImageSet
+    from starter.sources.glyphs import digits
+
+    folder = once("glyphs", _write_glyphs)
+
+    def read(name: str, *_: object) -> ImageSet:
+        images, labels = (np.load(folder / f"{name}_{of}.npy") for of in ("images", "labels"))
+        return ImageSet(name, images, labels)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(digits, "_render", read)
+        digits.glyph_splits(0)
+
+
+def _write_glyphs(folder: Path) -> None:
+    from starter.sources.glyphs.digits import PARTS, glyph_splits
+
+    for name in PARTS:
+        part = getattr(glyph_splits(0), name)
+        np.save(folder / f"{name}_images.npy", part.images)
+        np.save(folder / f"{name}_labels.npy", part.labels)
+
+
+@pytest.fixture(scope="session")
+def weights(once: Once, glyphs: None) -> Iterator[Path]:
     """Weights of `small`, trained on a quarter of the embedded training images.
 
     With them everything is built with fewer training and reference images to observe, 1,000 and 500.

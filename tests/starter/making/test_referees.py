@@ -55,7 +55,7 @@ def refereed(once, tmp_path_factory, asked):
 
 
 @pytest.fixture(scope="module")
-def splits():
+def splits(glyphs):
     return glyph_splits(0)
 
 
