@@ -77,7 +77,6 @@ GRID_IMAGES = Worded("grid")  # shifted images of a grid: seed, source
 GRID_HALVES = Worded("grid halves")  # the ID images' halves: seed
 SANITY = Worded("sanity")  # images of the sanity table: seed, name
 FAILURE = Worded("failure")  # images of the failure study: 0
-REFEREE = Worded("referee")  # training images that a referee's probes see under a recipe: seed, its name
 ZERO_SHOT = Worded("table 3")  # images of LAID's table: seed
 
 GLYPHS = mixed  # digits of a part or of a natural family, and sets without characters: seed, part or name

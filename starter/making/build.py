@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 
 import torch
@@ -39,6 +39,7 @@ from starter.making.settings import add_to_record, check_inputs, claim
 from starter.observing.cache import Cache, cache_of, place_cache
 from starter.observing.observation import unmet
 from starter.observing.observe import Observer
+from starter.observing.referee import Referee
 from starter.sets.mix import FromPools, Mix
 from starter.sets.rendering import FromRecipe
 from starter.sources.download import cache_folder
@@ -130,11 +131,11 @@ def _built(
     specs = settings.referees if isinstance(settings, AccuracySettings) else ()
     encoders = load_referees(specs, device, settings.precision, settings.engine)
     cache = cache_of(root)
-    plan = track.plan(settings, splits, test_seed, _look(settings, splits, load, encoders, cache))
-    check_inputs(root, {**_inputs(settings, splits, given, encoders), **plan.inputs})
     where = place(settings.engine, settings.precision, device)
-    recipes = [each.recipe for each in plan.train if isinstance(each, FromRecipe)]
-    referees = fit_referees(encoders, splits, recipes, settings.seed, cache, where, public)
+    fit = lru_cache(lambda: fit_referees(encoders, splits, settings.seed, cache, where, public))
+    plan = track.plan(settings, splits, test_seed, _look(settings, load, fit, cache))
+    check_inputs(root, {**_inputs(settings, splits, given, encoders), **plan.inputs})
+    referees = fit()
     files = [*_write_public(public, settings, splits, load, plan), *write_referees(public, referees)]
     labels = _write_sets(public, plan)
     bare = [name for name, classifier in given.items() if classifier.logits_alone]
@@ -223,15 +224,12 @@ def kept_small(train: ImageSet, classes: Sequence[str], seed: int) -> Network:
     return trained
 
 
-def _look(
-    settings: Settings, splits: Splits, load: Load, encoders: Mapping[str, ImageEncoder], cache: Cache
-) -> Look:
+def _look(settings: Settings, load: Load, fit: Callable[[], tuple[Referee, ...]], cache: Cache) -> Look:
     """Returns how the first referee, or else the first classifier, looks at images, for sub-populations."""
-    if encoders:
-        spec, encoder = next(iter(encoders.items()))
-        return partial(referee_look, spec, encoder, splits, settings.seed)
 
     def look(images: ImageSet) -> tuple[FloatArray, FloatArray]:
+        if referees := fit():
+            return referee_look(referees[0], images)
         classifier = load(settings.classifiers[0])
         seen = Observer(classifier, cache).compute(FromRecipe.whole(images), ("logits", "features"))
         part = "logits" if classifier.logits_alone else "features"

@@ -1,14 +1,8 @@
-"""The referees of a build: probes on an encoder's features, fitted, compared with classifiers, packed.
-
-Probes are linear classifiers. They are fitted on training images, unchanged and under the operations of the
-meta-train sets, not on images of those sets. So no set shows an image on which a probe was fitted, and
-cross-validation has to leave out operations only.
-"""
+"""The referees of a build: probes on an encoder's features, fitted, compared with classifiers, packed."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,39 +21,31 @@ from starter.observing.cache import Cache
 from starter.observing.observation import REFEREE, Observation
 from starter.observing.observe import Linear, observe_all
 from starter.observing.referee import (
-    NO_OPERATIONS,
-    WHOLE,
-    Probes,
+    Probe,
     Referee,
-    Unseen,
-    calibrated,
     calibration_error,
     fit_linear,
     half_features,
-    operation_blocks,
     packed_name,
-    touched,
     write_packed,
 )
-from starter.sets.recipe import Recipe
+from starter.observing.temperature import likeliest_temperature
+from starter.sets.rendering import FromRecipe
 from starter.sources.download import cache_folder
 from starter.sources.splits import Splits
 from starter.tracks.sets import REFERENCES, PublicSets
 from starter.tracks.subject import ENCODERS, open_observer, referee_file
 from submission import Competition, UnusableInput
-from submission.arrays import BoolArray, FloatArray, IntArray, Pixels
+from submission.arrays import FloatArray, IntArray, Pixels
 from submission.progress import progress
-from submission.random import REFEREE as PROBE_IMAGES
 from submission.random import TRAIN_REF_IMAGES
 
 TRAIN_REF = 4000
 """Largest number of unlabelled training images for participants (for FD, rotation head, OOD detectors)."""
-CLEAN = 4000
-"""Number of unchanged training images for probes."""
-DISTORTED, MOST_DISTORTED = 100, 20_000
-"""Numbers of images under the operations of one meta-train set, and of all together."""
+LEARNT = 6000
+"""Largest number of training images that a probe learns."""
 FEWEST = 2000
-"""Fewest training images outside `train_ref` for probes without images of `train_ref`."""
+"""Fewest training images outside `train_ref` for a probe that learns no images of `train_ref`."""
 DEVIATIONS = 3.0
 """Margin above the largest class frequency, in standard deviations, of a probe that is better than chance."""
 CHUNK = 500
@@ -104,42 +90,31 @@ def load_referees(
 def fit_referees(
     encoders: Mapping[str, ImageEncoder],
     splits: Splits,
-    recipes: Sequence[Recipe],
     seed: int,
     cache: Cache,
     where: str = "cpu",
     public: Path | None = None,
 ) -> tuple[Referee, ...]:
-    """Returns the referees, with probes that are in the folder `public` already, or fitted and measured.
-
-    Probes learn the training images and are calibrated on the reference; the recipes of the meta-train sets
-    tell which are needed.
-    """
-    if not encoders:
-        return ()
-    images, found = ProbeImages.of(splits, recipes, seed), []
+    """Returns the referees, with probes that are in the folder `public` already, or fitted and measured."""
+    found = []
     for spec, encoder in encoders.items():
         name = referee_name(spec)
-        if public and (public / referee_file(name)).is_file():
-            probes = Probes.load(public / referee_file(name), len(splits.classes))
+        if public and (file := public / referee_file(name)).is_file():
+            probe = Probe.load(file, len(splits.classes))
         else:
-            probes = _fit_probes(spec, encoder, splits, images, recipes, seed)
-        found.append(Referee(name, probes, cache, _loaded(encoder), None, where))
-        figures = ", ".join(f"{key.replace('_', ' ')} {value:.1%}" for key, value in probes.figures.items())
-        print(f"referee {name} ({probes.encoder}): {figures}")
+            probe = _fit_probe(spec, encoder, splits, seed)
+        found.append(Referee(name, probe, cache, partial(encoders.__getitem__, spec), None, where))
+        figures = ", ".join(f"{key.replace('_', ' ')} {value:.1%}" for key, value in probe.figures.items())
+        print(f"referee {name} ({probe.encoder}): {figures}")
     return tuple(found)
 
 
-def _loaded(encoder: ImageEncoder) -> Callable[[], ImageEncoder]:
-    return lambda: encoder
-
-
 def write_referees(public: Path, referees: Iterable[Referee]) -> list[str]:
-    """Write the probes, and the encoders that are files; returns the paths below `public`."""
+    """Write each probe, and the encoders that are files; returns the paths below `public`."""
     files = []
     for each in referees:
         files.append(referee_file(each.name))
-        each.probes.save(public / files[-1])
+        each.probe.save(public / files[-1])
         if isinstance(encoder := each.encoder(), TwoTowerEncoder):
             files.append(referee_file(each.name, ".encoder"))
             encoder.save(public / files[-1])
@@ -148,8 +123,8 @@ def write_referees(public: Path, referees: Iterable[Referee]) -> list[str]:
 
 def referee_entry(referee: Referee) -> dict[str, Any]:
     """Returns what competition.json says of a referee."""
-    probes = referee.probes
-    return {"name": referee.name, "spec": probes.spec, "encoder": probes.encoder, **probes.figures}
+    probe = referee.probe
+    return {"name": referee.name, "spec": probe.spec, "encoder": probe.encoder, **probe.figures}
 
 
 def referee_needs(referees: Sequence[Referee]) -> tuple[str, ...]:
@@ -160,7 +135,7 @@ def referee_needs(referees: Sequence[Referee]) -> tuple[str, ...]:
     """
     if not referees:
         return ()
-    travels = referees[0].probes.spec == LITE0 or isinstance(referees[0].encoder(), TwoTowerEncoder)
+    travels = referees[0].probe.spec == LITE0 or isinstance(referees[0].encoder(), TwoTowerEncoder)
     return ("referee",) if travels else ("referee", "referee_features")
 
 
@@ -210,119 +185,36 @@ def train_ref_order(splits: Splits, seed: int) -> IntArray:
     return TRAIN_REF_IMAGES(seed).permutation(len(splits.train))
 
 
-def probe_pool(splits: Splits, seed: int) -> IntArray:
-    """Returns the training images' rows for probes (m,): those outside `train_ref` if they are enough."""
+def learnt_images(splits: Splits, seed: int) -> ImageSet:
+    """Returns the training images that a probe learns: outside `train_ref` if there are enough, else all."""
     order = train_ref_order(splits, seed)
-    return order[TRAIN_REF:] if len(order) >= TRAIN_REF + FEWEST else order
+    outside = order[TRAIN_REF:]
+    return splits.train.take((outside if len(outside) >= FEWEST else order)[:LEARNT])
 
 
-@dataclass(frozen=True, eq=False)
-class ProbeImages:
-    """The labelled training images on which probes are fitted.
-
-    Attributes:
-        images: Pixels, uint8 (n, h, w, 3).
-        labels: Class indices, int64 (n,).
-        rows: Row of each image in `train_ref`, int64 (n,), -1 for others.
-        families: Names of the operations on each image.
-    """
-
-    images: Pixels
-    labels: IntArray
-    rows: IntArray
-    families: tuple[frozenset[str], ...]
-
-    @classmethod
-    def of(cls, splits: Splits, recipes: Sequence[Recipe], seed: int) -> "ProbeImages":
-        """Returns training images, unchanged and under the operations of each recipe.
-
-        They are images outside `train_ref` if there are enough.
-        """
-        assert splits.train.labels is not None
-        order, pool = train_ref_order(splits, seed), probe_pool(splits, seed)
-        place = np.full(len(order), -1)
-        place[order[:TRAIN_REF]] = np.arange(len(order[:TRAIN_REF]))
-        each = min(DISTORTED, max(1, MOST_DISTORTED // len(recipes)), len(pool))
-        chosen, shown, families = [pool[:CLEAN]], [splits.train.images[pool[:CLEAN]]], [frozenset[str]()]
-        for recipe in recipes:
-            drawn = PROBE_IMAGES(seed, recipe.name).choice(pool, each, replace=False)
-            plain = Recipe(recipe.name, recipe.seed, recipe.pixel_ops)
-            chosen.append(drawn)
-            shown.append(plain.render(ImageSet(recipe.name, splits.train.images[drawn])).images)
-            families.append(recipe.families - NO_OPERATIONS)
-        of = tuple(family for family, rows in zip(families, chosen, strict=True) for _ in rows)
-        rows = np.concatenate(chosen)
-        return cls(np.concatenate(shown), splits.train.labels[rows], place[rows], of)
-
-    @cached_property
-    def blocks(self) -> tuple[frozenset[str], ...]:
-        """The operations on them, in blocks that are left out together."""
-        return operation_blocks(set(self.families))
-
-    def left_out(self, recipes: Iterable[Recipe]) -> tuple[Unseen, ...]:
-        """Returns the left-out images and operations of each probe; the first probe has none."""
-        sets = {touched(recipe.families, self.blocks) for recipe in recipes}
-        sets |= {frozenset(range(len(self.blocks)))}
-        found = [(-1, blocks) for blocks in sorted(sets - {frozenset()}, key=sorted)]
-        halves = [(half, frozenset[int]()) for half in (0, 1)] if (self.rows >= 0).any() else []
-        return (WHOLE, *found, *halves)
-
-    def seen(self, unseen: Unseen) -> BoolArray:
-        """Returns True for the images of a probe with these left out, bool (n,)."""
-        half, blocks = unseen
-        foreign = np.array([bool(touched(family, self.blocks) & blocks) for family in self.families])
-        return ~foreign & ((self.rows < 0) | (self.rows % 2 != half))
-
-
-def _fit_probes(
-    spec: str,
-    encoder: ImageEncoder,
-    splits: Splits,
-    images: ProbeImages,
-    recipes: Sequence[Recipe],
-    seed: int,
-) -> Probes:
-    """Returns the calibrated and measured probes of a referee, or the one that its texts give."""
-    labels = splits.reference.labels
-    assert labels is not None
+def _fit_probe(spec: str, encoder: ImageEncoder, splits: Splits, seed: int) -> Probe:
+    """Returns the calibrated and measured probe of a referee, learnt from images or given by its texts."""
+    labels, classes = splits.reference.truth, splits.classes
     known = encoded(encoder, splits.reference.images, f"reference as {spec} sees it")
-    zero_shot = spec.startswith(ZERO_SHOT)
-    shown = None if zero_shot else encoded(encoder, images.images, f"training images as {spec} sees them")
-    unseen = (WHOLE,) if shown is None else images.left_out(recipes)
-    found: list[Linear] = []
-    for each in progress(unseen, title=f"fit {spec}", unit="probes"):
-        if shown is None:
-            linear = _of_names(encoder, splits.classes)
-        else:
-            rows, start = images.seen(each), found[0] if found else None
-            features = shown[rows].astype(np.float32)
-            linear = fit_linear(features, images.labels[rows], len(splits.classes), start)
-        found.append(calibrated(linear, known, labels))
-    weight, bias = (np.stack(each).astype(np.float32) for each in zip(*found, strict=True))
-    public = splits.meta_base.digest, train_ref(splits, seed).digest
-    blocks = () if shown is None else images.blocks
-    probes = Probes(plain_spec(spec), encoder.name, weight, bias, unseen, blocks, *public, {})
-    figures = _figures(probes.logits(known, np.zeros(len(known), np.int64)), labels)
+    if spec.startswith(ZERO_SHOT):
+        weight, bias = _of_names(encoder, classes)
+    else:
+        learnt = learnt_images(splits, seed)
+        features = encoded(encoder, learnt.images, f"training images as {spec} sees them")
+        weight, bias = fit_linear(features.astype(np.float32), learnt.truth, len(classes))
+    temperature = likeliest_temperature(known @ weight.T + bias, labels)
+    weight, bias = weight / temperature, bias / temperature
+    likely = softmax(known @ weight.T + bias, axis=1)
+    accuracy = float((likely.argmax(axis=1) == labels).mean())
     share = float(np.bincount(labels).max() / len(labels))
-    if figures["accuracy"] <= share + DEVIATIONS * np.sqrt(share * (1 - share) / len(labels)):
+    if accuracy <= share + DEVIATIONS * np.sqrt(share * (1 - share) / len(labels)):
         raise UnusableInput(
-            f"--referee {spec} is at chance: right for {figures['accuracy']:.1%} of {len(labels)} reference "
+            f"--referee {spec} is at chance: right for {accuracy:.1%} of {len(labels)} reference "
             f"images, and the commonest class has {share:.1%}: name an encoder that can tell these classes"
         )
-    distorted = np.array([bool(family) for family in images.families])
-    if shown is not None and distorted.any():
-        numbers = np.array([probes.number((-1, touched(each, blocks))) for each in images.families])
-        logits = probes.logits(shown[distorted], numbers[distorted])
-        found_there = _figures(logits, images.labels[distorted])
-        figures |= {f"{name}_distorted": value for name, value in found_there.items()}
-    return replace(probes, figures=figures)
-
-
-def _figures(logits: FloatArray, labels: IntArray) -> dict[str, float]:
-    """Returns accuracy and calibration error of logits (n, k)."""
-    likely = softmax(logits.astype(np.float64), axis=1)
-    accuracy = float((likely.argmax(axis=1) == labels).mean())
-    return {"accuracy": accuracy, "calibration_error": calibration_error(likely, labels)}
+    figures = {"accuracy": accuracy, "calibration_error": calibration_error(likely, labels)}
+    arrays = weight.astype(np.float32), bias.astype(np.float32)
+    return Probe(plain_spec(spec), encoder.name, *arrays, figures)
 
 
 def encoded(encoder: ImageEncoder, images: Pixels, shown: str) -> FloatArray:
@@ -332,19 +224,11 @@ def encoded(encoder: ImageEncoder, images: Pixels, shown: str) -> FloatArray:
     return np.concatenate([half_features(encoder, part) for part in bar])
 
 
-def referee_look(
-    spec: str, encoder: ImageEncoder, splits: Splits, seed: int, images: ImageSet
-) -> tuple[FloatArray, FloatArray]:
-    """Returns an encoder's features of images (n, d), and a plain probe's confidence in each (n,)."""
-    features = encoded(encoder, images.images, f"{images.name} as {spec} sees it")
-    if spec.startswith(ZERO_SHOT):
-        weight, bias = _of_names(encoder, splits.classes)
-    else:
-        plain = splits.train.take(probe_pool(splits, seed)[:CLEAN])
-        assert plain.labels is not None
-        known = encoded(encoder, plain.images, f"training images as {spec} sees them")
-        weight, bias = fit_linear(known.astype(np.float32), plain.labels, len(splits.classes))
-    return features, softmax(features.astype(np.float64) @ weight.T + bias, axis=1).max(axis=1)
+def referee_look(referee: Referee, images: ImageSet) -> tuple[FloatArray, FloatArray]:
+    """Returns a referee's features of images (n, d), and its confidence in each (n,)."""
+    seen = referee.compute(FromRecipe.whole(images), ("referee",))
+    confidence = softmax(seen["referee"]["logits"], axis=1).max(axis=1)
+    return seen["referee_features"]["features"], confidence
 
 
 def _of_names(encoder: ImageEncoder, classes: Sequence[str]) -> Linear:

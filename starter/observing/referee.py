@@ -1,12 +1,7 @@
-"""A referee: an encoder trained on other images, with calibrated linear probes for the classes.
+"""A referee: an encoder trained on other images, with a calibrated linear probe for the classes.
 
-Methods must be fitted to predictions that are out of sample, so there are several probes. The first is
-trained on all images for probes: training images, undistorted and under the operations of the meta-train
-sets. It predicts all sets except the meta-train sets. For an image of a meta-train set the probe is used that
-was trained without the blocks of operations that contain those of the set; for an image of `train_ref`, if
-probes were trained on it, the one trained without the half that holds the image. No probe is trained on the
-images that meta-train, validation and test sets are made of, nor on the reference, which serves for
-calibration. Probes and referee are in one module, since a referee is its probes with an encoder and a cache.
+Methods must be fitted to predictions that are out of sample. So the probe learns training images, which are
+in no set, and the reference gives its temperature.
 """
 
 import hashlib
@@ -28,20 +23,13 @@ from starter.classifiers.weights import with_sorted_header
 from starter.encoders import ImageEncoder
 from starter.observing.cache import Arrays, Cache, Layout, fits
 from starter.observing.observe import HALF, Linear, Witness
-from starter.observing.temperature import likeliest_temperature
-from starter.sets.rendering import FromRecipe, Rendering
+from starter.sets.rendering import Rendering
 from submission.arrays import FloatArray, IntArray, Pixels
 from submission.errors import UnusableInput, why
 from submission.files import digest_of, write_bytes
 
-VERSION = 1
+VERSION = 2
 """Part of every cache key of a referee: raise it when its values change."""
-BLOCKS = 4
-"""Number of blocks of operations; the operations of one block are left out together."""
-NO_OPERATIONS = frozenset({"identity", "class_prior", "sub_population"})
-"""Families of recipes that change no pixel."""
-WHOLE = (-1, frozenset[int]())
-"""The `Unseen` of the first probe, which was trained on everything: no half and no block."""
 STRENGTH = 0.007
 """Inverse weight C of the squared norm, like scikit-learn's: the likelihood is summed over images."""
 STEPS = 300
@@ -50,117 +38,52 @@ TOLERANCE = 1e-5
 BINS = 15
 """Number of bins of the calibration error."""
 
-Unseen = tuple[int, frozenset[int]]
-"""The half of `train_ref` (0, 1; -1 for none) and the blocks of operations left out of a probe's training."""
-
-
-def operation_blocks(families: Iterable[frozenset[str]]) -> tuple[frozenset[str], ...]:
-    """Returns all operations, dealt out in alphabetical order to `BLOCKS` blocks at most.
-
-    >>> [sorted(block) for block in operation_blocks([frozenset("abc"), frozenset("ade")])]
-    [['a', 'e'], ['b'], ['c'], ['d']]
-    """
-    operations = sorted(frozenset[str]().union(*families) - NO_OPERATIONS)
-    return tuple(frozenset(operations[start::BLOCKS]) for start in range(min(BLOCKS, len(operations))))
-
-
-def touched(families: frozenset[str], blocks: Iterable[frozenset[str]]) -> frozenset[int]:
-    """Returns the numbers of the blocks that contain some of the families."""
-    return frozenset(number for number, block in enumerate(blocks) if block & families)
-
 
 @dataclass(frozen=True, eq=False)
-class Probes:
-    """Linear maps from an encoder's features to calibrated logits, with the rule which map an image gets.
+class Probe:
+    """A linear map from an encoder's features to calibrated logits.
 
     Attributes:
         spec: Name of the encoder as the user gave it.
         encoder: Name of the encoder that identifies its weights.
-        weight: Weights, float32 (p, k, d).
-        bias: Biases, float32 (p, k).
-        unseen: Data left out of the training of each of the p probes; of the first, none.
-        blocks: Operations that are left out together.
-        base: Digest of the images that meta-train sets are made of.
-        train_ref: Digest of the unlabelled training images.
-        figures: Measurements of the probes, JSON values by name.
+        weight: Weights, float32 (k, d).
+        bias: Biases, float32 (k,).
+        figures: Accuracy and calibration error, fractions by name.
     """
 
     spec: str
     encoder: str
     weight: FloatArray
     bias: FloatArray
-    unseen: tuple[Unseen, ...]
-    blocks: tuple[frozenset[str], ...]
-    base: str
-    train_ref: str
-    figures: dict[str, Any]
+    figures: dict[str, float]
 
-    def __post_init__(self) -> None:
-        p, k, d = len(self.unseen), self.bias.shape[-1], self.weight.shape[-1]
-        layout: Layout = {"weight": (np.float32, (p, k, d)), "bias": (np.float32, (p, k))}
-        if not fits({"weight": self.weight, "bias": self.bias}, layout) or self.unseen[:1] != (WHOLE,):
-            raise ValueError(
-                "weights of another shape, or not finite, or without the probe that has seen all"
-            )
-
-    def numbers(self, rendering: Rendering) -> IntArray:
-        """Returns the number of the probe for each image of a set, int64 (n,)."""
-        found = np.zeros(len(rendering), np.int64)
-        if not isinstance(rendering, FromRecipe):
-            return found
-        recipe, base = rendering.recipe, rendering.base
-        if base.digest == self.train_ref:
-            halves = recipe.indices(base) % 2
-            return np.array([self.number((int(half), frozenset())) for half in halves])
-        if base.digest == self.base:
-            found[:] = self.number((-1, touched(recipe.families, self.blocks)))
-        return found
-
-    def number(self, unseen: Unseen) -> int:
-        """Returns the number of the probe trained without `unseen`.
-
-        Without one, it is the probe trained without operations if `unseen` has blocks, else the first.
-        """
-        if unseen in self.unseen:
-            return self.unseen.index(unseen)
-        none = (-1, frozenset(range(len(self.blocks))))
-        return self.unseen.index(none) if unseen[1] and none in self.unseen else 0
-
-    def logits(self, features: FloatArray, numbers: IntArray) -> FloatArray:
-        """Returns calibrated logits, float32 (n, k), of features (n, d), from the probes `numbers` (n,)."""
-        found = np.empty((len(features), self.bias.shape[1]), np.float32)
-        for number in np.unique(numbers):
-            rows = numbers == number
-            found[rows] = features[rows].astype(np.float32) @ self.weight[number].T + self.bias[number]
-        return found
+    def logits(self, features: FloatArray) -> FloatArray:
+        """Returns calibrated logits, float32 (n, k), of features (n, d)."""
+        return features.astype(np.float32) @ self.weight.T + self.bias
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the encoder's name and all values of the probes."""
-        unseen = [(half, sorted(blocks)) for half, blocks in self.unseen]
-        blocks = [sorted(block) for block in self.blocks]
-        numbers = [hashlib.sha256(each.tobytes()).hexdigest() for each in (self.weight, self.bias)]
-        return digest_of(self.encoder, numbers, unseen, blocks, self.base, self.train_ref)
+        """SHA-256 of the encoder's name and all values of the probe."""
+        return digest_of(
+            self.encoder, *(hashlib.sha256(each.tobytes()).hexdigest() for each in (self.weight, self.bias))
+        )
 
     def save(self, path: Path) -> None:
-        """Write the probes as safetensors, atomically; the same probes give the same bytes."""
-        names = ("spec", "encoder", "unseen", "blocks", "base", "train_ref", "figures")
-        values = json.dumps({name: getattr(self, name) for name in names}, default=sorted)  # sets are sorted
+        """Write the probe as safetensors, atomically; the same probe gives the same bytes."""
+        values = json.dumps({"spec": self.spec, "encoder": self.encoder, "figures": self.figures})
         data = save({"weight": self.weight, "bias": self.bias}, {"referee": values})
         write_bytes(path, with_sorted_header(data))
 
     @classmethod
-    def load(cls, path: Path, classes: int) -> "Probes":
-        """Returns the probes that `save` wrote, of as many classes."""
+    def load(cls, path: Path, classes: int) -> "Probe":
+        """Returns the probe that `save` wrote, of as many classes."""
         try:
             with safetensors.safe_open(path, framework="np") as file:
-                weight, bias = file.get_tensor("weight"), file.get_tensor("bias")
-                values = json.loads((file.metadata() or {})["referee"])
-            values["unseen"] = tuple((half, frozenset(blocks)) for half, blocks in values["unseen"])
-            values["blocks"] = tuple(map(frozenset, values["blocks"]))
-            found = cls(weight=weight, bias=bias, **values)
-            if found.bias.shape[1] != classes:
-                raise ValueError(f"{found.bias.shape[1]} classes, and the competition has {classes}")
+                arrays = {name: file.get_tensor(name) for name in ("weight", "bias")}
+                found = cls(**json.loads((file.metadata() or {})["referee"]), **arrays)
+            d = found.weight.shape[-1]
+            if not fits(arrays, {"weight": (np.float32, (classes, d)), "bias": (np.float32, (classes,))}):
+                raise ValueError(f"no finite weights of the competition's {classes} classes")
         except (OSError, LookupError, ValueError, TypeError, RuntimeError, SafetensorError) as error:
             raise UnusableInput(f"{path} is no referee's probe: {why(error)}") from error
         return found
@@ -168,14 +91,14 @@ class Probes:
 
 @dataclass(frozen=True, eq=False)
 class Referee(Witness):
-    """Probes with their encoder and the cache for their observations.
+    """A probe with its encoder and the cache for their observations.
 
     `encoder` loads the encoder when it is needed; `packed` is a file with observations of the public sets;
     `place` is what computes, see `starter.classifiers.engine.place`.
     """
 
     name: str
-    probes: Probes
+    probe: Probe
     cache: Cache
     encoder: Callable[[], ImageEncoder]
     packed: Path | None = None
@@ -183,12 +106,12 @@ class Referee(Witness):
 
     def key(self, part: str, rendering: Rendering) -> str:
         """Returns the cache key of one part of its observation of a set."""
-        judged = self.probes.digest if part == "referee" else self.probes.encoder
+        judged = self.probe.digest if part == "referee" else self.probe.encoder
         return digest_of(VERSION, part, rendering.digest, judged, self.place)
 
     def layout(self, part: str, n: int) -> Layout:
         """Returns the type and shape of the array of a part, for n images."""
-        _, k, d = self.probes.weight.shape
+        k, d = self.probe.weight.shape
         return {"logits": (np.float32, (n, k))} if part == "referee" else {"features": (np.float16, (n, d))}
 
     def has(self, part: str, rendering: Rendering) -> bool:
@@ -214,7 +137,7 @@ class Referee(Witness):
         features = known["features"] if known else self._features(rendering)
         found: dict[str, Arrays] = {"referee_features": {"features": features}}
         if "referee" in parts:
-            found["referee"] = {"logits": self.probes.logits(features, self.probes.numbers(rendering))}
+            found["referee"] = {"logits": self.probe.logits(features)}
         return found
 
     def _features(self, rendering: Rendering) -> FloatArray:
@@ -223,10 +146,10 @@ class Referee(Witness):
         except UnusableInput as error:
             text = f"referee {self.name} has not seen set {rendering.name!r}, and its encoder is not here: "
             raise UnusableInput(f"{text}{error}") from error
-        if encoder.name != self.probes.encoder:
+        if encoder.name != self.probe.encoder:
             raise UnusableInput(
-                f"referee {self.name}: {self.probes.spec} is {encoder.name} here, and the competition was "
-                f"built with {self.probes.encoder}: install the release with those weights"
+                f"referee {self.name}: {self.probe.spec} is {encoder.name} here, and the competition was "
+                f"built with {self.probe.encoder}: install the release with those weights"
             )
         chunks = (chunk.permute(0, 2, 3, 1).numpy() for chunk in rendering.chunks())
         return np.concatenate([half_features(encoder, chunk) for chunk in chunks])
@@ -268,12 +191,12 @@ def write_packed(path: Path, seen: Arrays) -> None:
     write_bytes(path, save(contiguous))
 
 
-def fit_linear(features: FloatArray, labels: IntArray, classes: int, start: Linear | None = None) -> Linear:
+def fit_linear(features: FloatArray, labels: IntArray, classes: int) -> Linear:
     """Returns a multinomial logistic regression, fitted by L-BFGS on standardised features.
 
     It minimises |W|^2 / 2 + `STRENGTH` * (sum over images of the negative log-likelihood), no penalty on the
     bias, like scikit-learn's LogisticRegression, on features (n, d) and labels (n,) below `classes`. The
-    standardisation is folded into the returned weights. `start` saves steps and does not change the optimum.
+    standardisation is folded into the returned weights.
     """
     n, d = features.shape
     mean = features.mean(axis=0, dtype=np.float64)
@@ -292,20 +215,10 @@ def fit_linear(features: FloatArray, labels: IntArray, classes: int, start: Line
         slope = (error.T @ rows).astype(np.float64) / n + weight / (STRENGTH * n)
         return float(loss), np.concatenate([slope.ravel(), error.sum(axis=0, dtype=np.float64) / n])
 
-    first = np.zeros(classes * (d + 1))
-    if start is not None:
-        first = np.concatenate([(start[0] * scale).ravel(), start[1] + start[0] @ mean])
     limits = {"maxiter": STEPS, "gtol": TOLERANCE, "ftol": 1e-9}
-    found = minimize(objective, first, jac=True, method="L-BFGS-B", options=limits).x
+    found = minimize(objective, np.zeros(classes * (d + 1)), jac=True, method="L-BFGS-B", options=limits).x
     weight = found[:-classes].reshape(classes, d) / scale
     return weight, found[-classes:] - weight @ mean
-
-
-def calibrated(linear: Linear, features: FloatArray, labels: IntArray) -> Linear:
-    """Returns the probe with its logits divided by the temperature fitted on these labelled features."""
-    weight, bias = linear
-    temperature = likeliest_temperature(features @ weight.T + bias, labels)
-    return weight / temperature, bias / temperature
 
 
 def calibration_error(probabilities: FloatArray, labels: IntArray) -> float:

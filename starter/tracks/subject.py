@@ -16,7 +16,7 @@ from starter.encoders.two_tower import TwoTowerEncoder
 from starter.observing.cache import cache_of
 from starter.observing.observation import REFEREE_NEEDS, MetaTrain, Seen, Source, unmet
 from starter.observing.observe import Observer, observe_all
-from starter.observing.referee import Probes, Referee
+from starter.observing.referee import Probe, Referee
 from starter.sets.rendering import Rendering
 from starter.tracks.sets import REFERENCES, PublicSets
 from submission import Competition, UnusableInput
@@ -117,7 +117,7 @@ def _plain(competition: Competition, name: str, device: str) -> Observer:
 
 
 def referee_file(name: str, what: str = "") -> str:
-    """Returns the path below ``public/`` of a referee's probes, its ".encoder", or what it has ".seen"."""
+    """Returns the path below ``public/`` of a referee's probe, its ".encoder", or what it has ".seen"."""
     return f"referees/{name}{what}.safetensors"
 
 
@@ -125,23 +125,23 @@ def open_referees(competition: Competition, device: str = "cpu") -> tuple[Refere
     """Returns the referees of a competition, in order; an encoder is loaded when it is first needed."""
     found, where = [], place(competition.engine, competition.precision, device)
     for name in competition.referees:
-        probes = Probes.load(competition.file(referee_file(name)), len(competition.classes))
+        probe = Probe.load(competition.file(referee_file(name)), len(competition.classes))
         seen = referee_file(name, ".seen")
         packed = competition.file(seen) if seen in competition.files else None
-        encoder = partial(_encoder, competition, name, probes, device)
-        found.append(Referee(name, probes, cache_of(competition.root), encoder, packed, where))
+        encoder = partial(_encoder, competition, name, probe, device)
+        found.append(Referee(name, probe, cache_of(competition.root), encoder, packed, where))
     return tuple(found)
 
 
-def _encoder(competition: Competition, name: str, probes: Probes, device: str) -> ImageEncoder:
+def _encoder(competition: Competition, name: str, probe: Probe, device: str) -> ImageEncoder:
     """Returns a referee's encoder, loaded once per process: the competition's own file, or else by its name.
 
     A competition cannot choose code that runs here: functions have to be named by the user.
     """
     asked = competition.engine, competition.precision, device
-    if (probes.encoder, place(*asked)) in ENCODERS:
-        return ENCODERS[probes.encoder, place(*asked)]
-    spec = probes.spec.removeprefix(ZERO_SHOT)
+    if (probe.encoder, place(*asked)) in ENCODERS:
+        return ENCODERS[probe.encoder, place(*asked)]
+    spec = probe.spec.removeprefix(ZERO_SHOT)
     own_code = Spec.parse(spec).own_code
     found: ImageEncoder
     if (file := referee_file(name, ".encoder")) in competition.files:

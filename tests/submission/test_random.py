@@ -30,7 +30,6 @@ HASHED = {
     "MIXES": ((5, "val"), '[5, "mixes", "val"]'),
     "NOISE_FLOOR": ((5, "a/b"), '[5, "noise", "a/b"]'),
     "BASE_IMAGES": ((5, 2), '[5, "base images", 2]'),
-    "REFEREE": ((5, "train_0001"), '[5, "referee", "train_0001"]'),
     "CAPTIONS": ((5, 3), '[5, "captions", 3]'),
     "PHOTOS": ((5,), '[5, "photos"]'),
     "CONTRASTIVE": ((5,), '[5, "contrastive"]'),

@@ -153,7 +153,7 @@ def estimate_sets(
             recipes = draw_recipes(GROUP, asked.train_sets, 0, min(asked.set_size, len(base)))
             made = [FromRecipe(recipe, base) for recipe in recipes]
             splits = Splits(classifier.classes, probed, reference, base, base, base)
-            referees = fit_referees(encoders, splits, recipes, 0, cache, classifier.place)
+            referees = fit_referees(encoders, splits, 0, cache, classifier.place)
             observer = Observer(classifier, cache, referees=referees)
             needs = (*(["referee"] if referees else []), *(["rotations"] if asked.rotations else []))
         bare = [FromRecipe.whole(replace(each, labels=None)) for each in (known, *sets)]
