@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +25,20 @@ from starter.observing.referee import (
     Probe,
     Referee,
     calibration_error,
+    encoded,
     fit_linear,
-    half_features,
     packed_name,
     write_packed,
 )
 from starter.observing.temperature import likeliest_temperature
+from starter.sets.recipe import CHUNK
 from starter.sets.rendering import FromRecipe
 from starter.sources.download import cache_folder
 from starter.sources.splits import Splits
 from starter.tracks.sets import REFERENCES, PublicSets
 from starter.tracks.subject import ENCODERS, open_observer, referee_file
 from submission import Competition, UnusableInput
-from submission.arrays import FloatArray, IntArray, Pixels
+from submission.arrays import FloatArray, IntArray
 from submission.progress import progress
 from submission.random import TRAIN_REF_IMAGES
 
@@ -48,8 +50,6 @@ FEWEST = 2000
 """Fewest training images outside `train_ref` for a probe that learns no images of `train_ref`."""
 DEVIATIONS = 3.0
 """Margin above the largest class frequency, in standard deviations, of a probe that is better than chance."""
-CHUNK = 500
-"""Number of images that are encoded at a time."""
 SAME = 0.995
 """Fraction of agreement from which on a referee is regarded as equal to the classifier."""
 
@@ -195,13 +195,13 @@ def learnt_images(splits: Splits, seed: int) -> ImageSet:
 def _fit_probe(spec: str, encoder: ImageEncoder, splits: Splits, seed: int) -> Probe:
     """Returns the calibrated and measured probe of a referee, learnt from images or given by its texts."""
     labels, classes = splits.reference.truth, splits.classes
-    known = encoded(encoder, splits.reference.images, f"reference as {spec} sees it")
+    known = _seen(spec, encoder, splits.reference)
     if spec.startswith(ZERO_SHOT):
         weight, bias = _of_names(encoder, classes)
     else:
         learnt = learnt_images(splits, seed)
-        features = encoded(encoder, learnt.images, f"training images as {spec} sees them")
-        weight, bias = fit_linear(features.astype(np.float32), learnt.truth, len(classes))
+        features = _seen(spec, encoder, learnt).astype(np.float32)
+        weight, bias = fit_linear(features, learnt.truth, len(classes))
     temperature = likeliest_temperature(known @ weight.T + bias, labels)
     weight, bias = weight / temperature, bias / temperature
     likely = softmax(known @ weight.T + bias, axis=1)
@@ -217,11 +217,11 @@ def _fit_probe(spec: str, encoder: ImageEncoder, splits: Splits, seed: int) -> P
     return Probe(plain_spec(spec), encoder.name, *arrays, figures)
 
 
-def encoded(encoder: ImageEncoder, images: Pixels, shown: str) -> FloatArray:
-    """Returns the features of images (n, h, w, 3), (n, d), with a progress bar titled `shown`."""
-    parts = np.split(images, range(CHUNK, len(images), CHUNK))
-    bar = progress(parts, title=shown, unit=f"{CHUNK} images")
-    return np.concatenate([half_features(encoder, part) for part in bar])
+def _seen(spec: str, encoder: ImageEncoder, images: ImageSet) -> FloatArray:
+    """Returns the features of images, float16 (n, d), with a progress bar."""
+    chunks = FromRecipe.whole(images).chunks()
+    title, total = f"{images.name} as {spec} sees it", ceil(len(images) / CHUNK)
+    return encoded(encoder, progress(chunks, title, total, f"{CHUNK} images"))
 
 
 def referee_look(referee: Referee, images: ImageSet) -> tuple[FloatArray, FloatArray]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import safetensors
+import torch
 from safetensors import SafetensorError
 from safetensors.numpy import save
 from scipy.optimize import minimize
@@ -24,7 +25,7 @@ from starter.encoders import ImageEncoder
 from starter.observing.cache import Arrays, Cache, Layout, fits
 from starter.observing.observe import HALF, Linear, Witness
 from starter.sets.rendering import Rendering
-from submission.arrays import FloatArray, IntArray, Pixels
+from submission.arrays import FloatArray, IntArray
 from submission.errors import UnusableInput, why
 from submission.files import digest_of, write_bytes
 
@@ -151,8 +152,7 @@ class Referee(Witness):
                 f"referee {self.name}: {self.probe.spec} is {encoder.name} here, and the competition was "
                 f"built with {self.probe.encoder}: install the release with those weights"
             )
-        chunks = (chunk.permute(0, 2, 3, 1).numpy() for chunk in rendering.chunks())
-        return np.concatenate([half_features(encoder, chunk) for chunk in chunks])
+        return encoded(encoder, rendering.chunks())
 
     @cached_property
     def _opened(self) -> tuple[Any, frozenset[str]]:
@@ -166,18 +166,20 @@ class Referee(Witness):
             raise UnusableInput(f"{self.packed} holds nothing that a referee saw: {error}") from error
 
 
-def half_features(encoder: ImageEncoder, pixels: Pixels) -> FloatArray:
-    """Returns the features of images (n, h, w, 3), float16 (n, d), clipped to +-65504."""
-    try:
-        features = encoder.encode_images(np.ascontiguousarray(pixels))
-    except (RuntimeError, ValueError, AssertionError) as error:
-        if isinstance(error, UnusableInput):
-            raise
-        height, width = pixels.shape[1:3]
-        raise UnusableInput(
-            f"encoder {encoder.name} cannot encode images of {width} x {height} pixels: {why(error)}"
-        ) from error
-    return np.clip(features, -HALF, HALF).astype(np.float16)
+def encoded(encoder: ImageEncoder, chunks: Iterable[torch.Tensor]) -> FloatArray:
+    """Returns the features, float16 (n, d), of chunks of images, uint8 (m, 3, h, w), clipped to +-65504."""
+    found = []
+    for chunk in chunks:
+        try:
+            found.append(encoder.encode_images(chunk.permute(0, 2, 3, 1).contiguous().numpy()))
+        except (RuntimeError, ValueError, AssertionError) as error:
+            if isinstance(error, UnusableInput):
+                raise
+            height, width = chunk.shape[2:]
+            raise UnusableInput(
+                f"encoder {encoder.name} cannot encode images of {width} x {height} pixels: {why(error)}"
+            ) from error
+    return np.clip(np.concatenate(found), -HALF, HALF).astype(np.float16)
 
 
 def packed_name(part: str, rendering: Rendering) -> str:
