@@ -17,8 +17,7 @@ import safetensors
 import torch
 from safetensors import SafetensorError
 from safetensors.numpy import save
-from scipy.optimize import minimize
-from scipy.special import log_softmax
+from torch.nn.functional import cross_entropy
 
 from starter.classifiers.weights import with_sorted_header
 from starter.encoders import ImageEncoder
@@ -34,8 +33,8 @@ VERSION = 2
 STRENGTH = 0.007
 """Inverse weight C of the squared norm, like scikit-learn's: the likelihood is summed over images."""
 STEPS = 300
-TOLERANCE = 1e-5
-"""Mean gradient of the likelihood below which fitting stops."""
+HISTORY = 10
+"""Steps that L-BFGS remembers, each in two arrays of the weights' size."""
 BINS = 15
 """Number of bins of the calibration error."""
 
@@ -197,30 +196,30 @@ def fit_linear(features: FloatArray, labels: IntArray, classes: int) -> Linear:
     """Returns a multinomial logistic regression, fitted by L-BFGS on standardised features.
 
     It minimises |W|^2 / 2 + `STRENGTH` * (sum over images of the negative log-likelihood), no penalty on the
-    bias, like scikit-learn's LogisticRegression, on features (n, d) and labels (n,) below `classes`. The
-    standardisation is folded into the returned weights.
+    bias, like scikit-learn's LogisticRegression, on features, float32 (n, d), and labels, int64 (n,), below
+    `classes`; a class may have no image. The standardisation is folded into the returned weights.
     """
-    n, d = features.shape
-    mean = features.mean(axis=0, dtype=np.float64)
-    scale = features.std(axis=0, dtype=np.float64)
+    rows, truth = torch.from_numpy(features), torch.from_numpy(labels)
+    scale, mean = torch.std_mean(rows, dim=0, correction=0)
     scale[scale == 0] = 1
-    rows = ((features - mean.astype(np.float32)) / scale.astype(np.float32)).astype(np.float32)
-    hits = np.zeros((n, classes), np.float32)
-    hits[np.arange(n), labels] = 1
+    rows = (rows - mean) / scale
+    weight = torch.zeros(classes, rows.shape[1], requires_grad=True)
+    bias = torch.zeros(classes, requires_grad=True)
+    optimizer = torch.optim.LBFGS(
+        [weight, bias], max_iter=STEPS, history_size=HISTORY, line_search_fn="strong_wolfe"
+    )
 
-    def objective(flat: FloatArray) -> tuple[float, FloatArray]:
-        """Returns the mean loss and its gradient."""
-        weight, bias = flat[:-classes].reshape(classes, d), flat[-classes:]
-        logs = log_softmax((rows @ weight.T.astype(np.float32)).astype(np.float64) + bias, axis=1)
-        error = np.exp(logs).astype(np.float32) - hits
-        loss = -logs[np.arange(n), labels].mean() + (weight**2).sum() / (2 * STRENGTH * n)
-        slope = (error.T @ rows).astype(np.float64) / n + weight / (STRENGTH * n)
-        return float(loss), np.concatenate([slope.ravel(), error.sum(axis=0, dtype=np.float64) / n])
+    def loss() -> torch.Tensor:
+        """Returns the mean loss, with its gradient in weight and bias."""
+        optimizer.zero_grad()
+        found = cross_entropy(rows @ weight.T + bias, truth)
+        found = found + weight.square().sum() / (2 * STRENGTH * len(rows))
+        found.backward()
+        return found
 
-    limits = {"maxiter": STEPS, "gtol": TOLERANCE, "ftol": 1e-9}
-    found = minimize(objective, np.zeros(classes * (d + 1)), jac=True, method="L-BFGS-B", options=limits).x
-    weight = found[:-classes].reshape(classes, d) / scale
-    return weight, found[-classes:] - weight @ mean
+    optimizer.step(loss)
+    folded = weight.detach() / scale
+    return folded.numpy(), (bias.detach() - folded @ mean).numpy()
 
 
 def calibration_error(probabilities: FloatArray, labels: IntArray) -> float:
