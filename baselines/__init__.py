@@ -11,7 +11,6 @@ from baselines.accuracy.cbpe import cbpe
 from baselines.accuracy.confscore import confscore
 from baselines.accuracy.constant import Constant
 from baselines.accuracy.cot import CottPrior, cot, cott
-from baselines.accuracy.cott_gate import CottGate
 from baselines.accuracy.dispersion import dispersion
 from baselines.accuracy.doc import doc, doc_ts
 from baselines.accuracy.ei import ei
@@ -62,7 +61,6 @@ BASELINES: dict[str, Estimator] = {
     "cott-em": CottPrior("em"),
     "cott-bbse": CottPrior("bbse"),
     "cott-referee": CottPrior("referee"),
-    "cott-gate": CottGate(),
     "mlls": LabelShift("em"),
     "bbse": LabelShift("bbse"),
     "mde": Regressed(mde),

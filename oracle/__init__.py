@@ -1,19 +1,19 @@
 """The SYP oracle: indicators of single images, and the models that read them."""
 
 from baselines.contract.estimator import Estimator
+from oracle.gated import Gated
 from oracle.ora_a import OraA
 from oracle.ora_b import OraB
 from oracle.ora_l import OraL
 from oracle.syp import Syp
-from oracle.unseen_best import UnseenBest
 
-__all__ = ["ORACLES", "OraA", "OraB", "OraL", "Syp", "UnseenBest"]
+__all__ = ["ORACLES", "Gated", "OraA", "OraB", "OraL", "Syp"]
 
 ORACLES: dict[str, Estimator] = {
     "ora-a": OraA(),
     "ora-b": OraB(),
     "syp": Syp(),
     "ora-l": OraL(),
-    "unseen-best": UnseenBest(),
+    "gated": Gated(),
 }
 """Oracles by name. They are prototypes: clone one before you fit it."""

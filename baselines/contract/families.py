@@ -69,7 +69,7 @@ def blocks(families: Sequence[frozenset[str]], count: int = 4) -> list[Fold]:
     operations = _all(families)
     parts = [operations[start::count] for start in range(min(count, len(operations)))]
     found = leaving_out({"+".join(part): part for part in parts}, families)
-    if not all(families) or any(len(fold.train) < FEWEST for fold in found):
+    if not found or any(len(fold.train) < FEWEST for fold in found):
         return _in_turn(len(families), count)
     return found
 

@@ -28,9 +28,9 @@ def weights(arch: str = "resnet56") -> str:
     return f"{arch}={data() / 'weights' / arch}.safetensors"
 
 
-def classifier(arch: str = "resnet56") -> Classifier:
+def classifier(arch: str = "resnet56", precision: str = "") -> Classifier:
     """An architecture with its weights, run as a new competition would run it."""
-    engine, precision = chosen("", "", "cpu")
+    engine, precision = chosen("", precision, "cpu")
     return load_classifier(weights(arch), CIFAR10, precision, engine=engine)
 
 

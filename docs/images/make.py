@@ -25,7 +25,7 @@ SIZE = 1280, 840
 SETS = ("train_0001", "train_0004", "val_0003", "test_0002")
 """Sets of the contact sheet."""
 TEAMS = {
-    **{"Ada": "agreement", "Blaise": "cott-gate", "Carl Friedrich": "unseen-best", "Emmy": "rotation"},
+    **{"Ada": "agreement", "Blaise": "cott", "Carl Friedrich": "gated", "Emmy": "rotation"},
     **{"Florence": "atc", "Grace": "ora-a", "Hypatia": "fd", "Thomas": "confscore"},
 }
 """Teams of the leaderboard, and what each hands in."""

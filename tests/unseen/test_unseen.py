@@ -139,7 +139,7 @@ def test_files_of_the_packages_names_break_nothing(notebooks):
     assert (done.stdout, done.stderr) == ("starter.observing.observation submission.metrics\n", "")
     script = [Path(sys.executable).with_name("unseen"), "validate", "none", "none.csv"]
     for command, code, said in (
-        ([sys.executable, "-m", "unseen", "methods"], 0, "unseen-best"),
+        ([sys.executable, "-m", "unseen", "methods"], 0, "gated"),
         (script, 2, "error: none is not a competition"),
     ):
         done = subprocess.run(command, cwd=notebooks, capture_output=True, text=True, check=False)

@@ -23,7 +23,6 @@ def estimate(
     classes: Path | None = None,
     train_sets: int | None = None,
     referees: Many = (),
-    rotations: bool = False,
     image_size: int = 0,
     resize: Resize = "crop",
     skip_unreadable: float = 0.01,
@@ -57,7 +56,6 @@ def estimate(
         classes (FILE): The model's classes in order, one a line.
         train_sets: With a model: number of sets to learn from, 0 or 6 to 1000. [24]
         referees (SPEC): With a model: as build's --referee.
-        rotations: With a model: see turned copies too.
         image_size (PIXELS): Side to which images are resized; 0: the commonest.
         engine: What runs a model: openvino, or torch. [openvino on CPUs]
         second (FILE): A second model's logits, labelled first.
@@ -89,7 +87,7 @@ def estimate(
             fit = Fit((image_size, image_size) if image_size else None, resize, skip_unreadable)
             count = 24 if train_sets is None else train_sets
             rules = margin, level, window
-            asked = Asked(count, tuple(referees), fit, device, *rules, engine, named, rotations)
+            asked = Asked(count, tuple(referees), fit, device, *rules, engine, named)
             found, photos = estimate_images(model, labelled, given, asked)
         elif logits is not None and labels is not None:
             from unseen.estimation.from_logits import estimate as run

@@ -21,10 +21,7 @@ METHODS = ("atc-ne-ts", "doc-ts", "cot", "cott", "cott-em", "mlls", "cbpe", "sui
 """Methods that need logits alone."""
 WITH_SECOND = ("gde",)
 """Methods that also need the logits of a second model."""
-GATED = "cott-gate"
-"""Method that also needs features, and then replaces cott-em: it rejects a class prior that the features
-contradict. The other methods that read features need meta-train sets, which logits alone do not give."""
-THRESHOLD, TRANSPORT = CENTRES = ("atc-ne-ts", "cott-em")
+CENTRES = ("atc-ne-ts", "cott-em")
 """The methods whose mean, with those of a second model, is the estimate: by threshold, and by transport under
 the set's own class prior. Methods that average confidences estimate too high under natural shift."""
 SPREAD, FLOOR = 1.0, 0.015
@@ -50,9 +47,9 @@ OTHER_SHARES = 0.25
 """Smallest difference of class shares that is remarked on: half the sum of absolute differences."""
 PARTS = 8
 """Number of parts of the labelled images that are compared with the rest."""
-LEARNT = "unseen-best"
+LEARNT = "gated"
 Learnt = tuple[Estimator, Remoteness]
-"""The method unseen-best, fitted to meta-train sets, and the distance of a set from these sets."""
+"""The method gated, fitted to meta-train sets, and the distance of a set from these sets."""
 
 
 @once
@@ -113,16 +110,15 @@ class Fitted:
         learnt: Learnt | None = None,
         classes: Sequence[str] = (),
     ) -> "Fitted":
-        """Returns the methods, and those for a second model or features if `seen` has these, fitted to it."""
+        """Returns the methods, and those for a second model if `seen` has it, fitted to it."""
         k = seen.logits.shape[1]
         source = Source(seen, labels, seen, np.zeros((k, 1)), np.zeros(k))
         families = [frozenset({"labelled"})]
         meta = MetaTrain(source, [seen], np.array([source.accuracy]), [source.correct], families)
         second = WITH_SECOND if seen.peers else ()
-        gated = (GATED,) if seen.features is not None else ()
-        methods = {name: clone(BASELINES[name]).fit(meta) for name in (*names, *second, *gated)}
+        methods = {name: clone(BASELINES[name]).fit(meta) for name in (*names, *second)}
         own = {LEARNT: learnt[0]} if learnt else {}
-        centres = (*own, THRESHOLD, *(gated or (TRANSPORT,)), *second)
+        centres = (*own, *CENTRES, *second)
         called = tuple(map(str, classes)) or tuple(map(str, range(k)))
         return cls(source, {**own, **methods}, centres, learnt[1] if learnt else Labelled(seen), called)
 

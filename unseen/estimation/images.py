@@ -13,7 +13,7 @@ import numpy as np
 
 from baselines.contract.families import blocks
 from baselines.contract.intervals import Remoteness
-from oracle.unseen_best import UnseenBest
+from oracle.gated import Gated
 from starter.classifiers import Classifier, load_classifier
 from starter.classifiers.engine import chosen
 from starter.classifiers.weights import OtherClasses
@@ -58,7 +58,6 @@ class Asked:
     window: int | None = None
     engine: str = ""
     classes: tuple[str, ...] = ()
-    rotations: bool = False
     set_size: int = 200
 
     def __post_init__(self) -> None:
@@ -139,7 +138,7 @@ def estimate_sets(
     """Estimate how accurate a classifier is on sets, from labelled images on which it was not trained.
 
     Half of the labelled images are made into meta-train sets by the operations of the group `wide`, and
-    `unseen-best` is fitted to these sets and to the other half. Its estimate counts as those from logits do.
+    `gated` is fitted to these sets and to the other half. Its estimate counts as those from logits do.
     With referees the images are split into three parts, and the third trains their probes. Observations are
     kept in a temporary folder, which is removed.
     """
@@ -155,7 +154,7 @@ def estimate_sets(
             splits = Splits(classifier.classes, probed, reference, base, base, base)
             referees = fit_referees(encoders, splits, 0, cache, classifier.place)
             observer = Observer(classifier, cache, referees=referees)
-            needs = (*(["referee"] if referees else []), *(["rotations"] if asked.rotations else []))
+            needs = ("referee",) if referees else ()
         bare = [FromRecipe.whole(replace(each, labels=None)) for each in (known, *sets)]
         features = () if classifier.logits_alone else ("features",)
         source, *others = observe_all(bare, observer, (*needs, *features))
@@ -174,7 +173,7 @@ def _learnt(
     observer: Observer,
     needs: tuple[str, ...],
 ) -> Learnt:
-    """Returns `unseen-best` fitted to the source and the meta-train sets, and the distance from these."""
+    """Returns `gated` fitted to the source and the meta-train sets, and the distance from these."""
     sets = list(observe_all(made, observer, needs))
     truths = [each.labels() for each in made]
     correct = [each.predicted == truth for each, truth in zip(sets, truths, strict=True)]
@@ -189,7 +188,7 @@ def _learnt(
         bases=[each.recipe.indices(each.base) for each in made],
         labels=truths,
     )
-    return UnseenBest().fit(meta), Remoteness.of(sets, blocks(families))
+    return Gated().fit(meta), Remoteness.of(sets, blocks(families))
 
 
 def parted(labels: IntArray, count: int) -> list[IntArray]:

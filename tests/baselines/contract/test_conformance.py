@@ -17,12 +17,11 @@ QUICK = {
     "ora-b": {"iterations": 10, "batch_size": 50},
     "syp": {"iterations": 10, "batch_size": 50},
     "ora-l": {"trees": 10},
-    "unseen-best": {"copies": 1},
     "projnorm": {"iterations": 2, "batch_size": 8},
 }
 
 
-TRAINED = ("stack", "unseen-best", "projnorm", "ora-a", "ora-b", "syp")
+TRAINED = ("stack", "gated", "projnorm", "ora-a", "ora-b", "syp")
 
 
 @pytest.mark.parametrize("name", some_slow([*BASELINES, *ORACLES], *TRAINED))

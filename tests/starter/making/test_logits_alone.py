@@ -50,8 +50,8 @@ def test_methods_that_read_features_are_left_out(bare, settings, weights):
     unfit = {
         name for name, reason in left_out.items() if "features are read, and bare gives logits" in reason
     }
-    assert {"fd", "bop", "dispersion", "rotation", "cott-gate"} <= unfit
-    assert not unfit & {"atc", "cott", "cot", "nuclear", "mano", "mlls", "doc", "ei", "gde", "unseen-best"}
+    assert {"fd", "bop", "dispersion", "rotation"} <= unfit
+    assert not unfit & {"atc", "cott", "cot", "nuclear", "mano", "mlls", "doc", "ei", "gde", "gated"}
     with pytest.raises(UnusableInput, match="fd cannot run on contest: features are read, and bare gives"):
         choose_for(competition, ["fd"], [], kit, EXPENSIVE)
     written = predict(competition, {name: BASELINES[name] for name in ("atc", "cott", "ei")})

@@ -1,0 +1,168 @@
+"""gated: its evidence by hand, its regressions and gate, its copies of few classes, its intervals."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit, logit, softmax
+
+from baselines import BASELINES
+from baselines.accuracy.priors import bias_corrected, em_prior, reweighted, source_prior
+from baselines.contract.conformance import example_meta_train, example_observation
+from oracle import Gated
+from oracle.gated import COLUMNS, _estimates, _regression, fitted_gate, mixed
+from submission import UnusableInput
+
+META = example_meta_train(sets=24, n=200)
+
+
+def bare(seen):
+    return replace(seen, views={})
+
+
+ALONE = replace(
+    META,
+    source=replace(META.source, observation=bare(META.source.observation)),
+    sets=[bare(each) for each in META.sets],
+)
+METAS = {"alone": ALONE, "referee": META}
+SEEN, LABELS = example_observation("seen", 50, 2.0, seed=7)
+ROWS = np.arange(50)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return {name: Gated().fit(meta) for name, meta in METAS.items()}
+
+
+def odds(p):
+    return logit(np.clip(p, 1e-4, 1 - 1e-4))
+
+
+def calibrated(source, logits):
+    parameters = bias_corrected(source)
+    return softmax(logits.astype(np.float64) * parameters[0] + parameters[1:], axis=1)
+
+
+def adapted(p):
+    pi = source_prior(META.source)
+    return reweighted(p, pi, em_prior(p, pi))
+
+
+def test_the_classifiers_evidence(fitted):
+    p = calibrated(META.source, SEEN.logits)
+    sure, top = odds(p[ROWS, SEEN.predicted]), np.sort(SEEN.logits, axis=1)
+    margin = np.full(50, (top[:, -1] - top[:, -2]).mean())
+    expected = [odds(adapted(p)[ROWS, SEEN.predicted]), sure, np.full(50, sure.mean()), margin]
+    for name, columns in (("alone", 4), ("referee", 10)):
+        table = fitted[name]._read(SEEN).table
+        assert table.shape == (50, columns)
+        np.testing.assert_allclose(table[:, :4], np.column_stack(expected), rtol=1e-5)
+
+
+def test_the_referees_evidence_and_the_direct_estimates(fitted):
+    known = META.source.observation
+    judge = replace(META.source, observation=replace(known, logits=np.log(known.referee).astype(np.float32)))
+    r = calibrated(judge, np.log(SEEN.referee))
+    found = fitted["referee"]._read(SEEN)
+    for column, values in (
+        (4, r.max(axis=1)),
+        (6, adapted(r)[ROWS, SEEN.predicted]),
+        (8, r[ROWS, SEEN.predicted]),
+    ):
+        np.testing.assert_allclose(found.table[:, column], odds(values), atol=1e-3)
+        np.testing.assert_allclose(found.table[:, column + 1], odds(values).mean(), atol=1e-3)
+    cott = BASELINES["cott"].fit(META).predict([SEEN])[0]
+    agree = (adapted(r).argmax(axis=1) == SEEN.predicted).mean()
+    np.testing.assert_allclose(found.direct, [cott, agree], atol=1e-3)
+    under = BASELINES["cott-em"].fit(META).predict([SEEN])[0]
+    np.testing.assert_allclose(fitted["alone"]._read(bare(SEEN)).direct, [cott, under], atol=1e-3)
+
+
+def test_readings_are_finite_where_everything_is_certain(fitted):
+    sure = np.full((3, 10), -500, np.float32)
+    sure[:, 4] = 500
+    views = {"referee:other": np.roll(sure, 1, axis=1)}
+    found = fitted["referee"]._read(replace(SEEN.take(np.arange(3)), logits=sure, views=views))
+    for values in (found.table, found.direct, found.numbers):
+        assert np.isfinite(values).all()
+
+
+@pytest.mark.parametrize("name", METAS)
+def test_tells_easy_sets_from_hard_ones_and_few_classes_from_shift(fitted, name):
+    pairs = [
+        example_observation(f"t{i}", 400, skill, seed=500 + i) for i, skill in enumerate((0.5, 2.0, 3.5))
+    ]
+    whole, labels = example_observation("few", 2000, 3.0, seed=9)
+    rows = np.flatnonzero(labels < 2)
+    pairs.append((whole.take(rows), labels[rows]))
+    truth = np.array([(observation.predicted == labels).mean() for observation, labels in pairs])
+    predicted = fitted[name].predict([observation for observation, _ in pairs])
+    assert np.abs(predicted - truth).max() < 0.1
+
+
+def test_a_regression_gives_the_chances_that_it_has_seen():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(3, 2, (4000, 2))
+    chance = expit(0.8 * rows[:, 0] - 0.5 * rows[:, 1] + 0.3)
+    found = _regression(rows, rng.random(4000) < chance)
+    np.testing.assert_allclose(found[1:], [0.8, -0.5], atol=0.1)
+    np.testing.assert_allclose(expit(rows @ found[1:] + found[0]), chance, atol=0.06)
+    for right in (True, False):  # never certain, however many images are alike
+        found = _regression(np.eye(10), np.full(10, right))
+        assert 0.5 < abs(expit(found[0] + found[1:].mean()) - (not right)) < 1
+
+
+def test_the_estimates_are_cott_and_the_median_of_three(fitted):
+    def constant(p, width):
+        return np.append(logit(p), np.zeros(width))
+
+    reading = replace(fitted["referee"]._read(SEEN), direct=np.array([0.7, 0.25]))
+    for own, together, middle in ((0.5, 0.9, 0.5), (0.1, 0.9, 0.25), (0.95, 0.9, 0.9)):
+        pair = [
+            constant(together + step, len(of)) for step, of in zip((-0.05, 0.05), COLUMNS[1:], strict=True)
+        ]
+        assert _estimates((constant(own, 4), *pair), reading) == pytest.approx([0.7, middle])
+    assert _estimates((constant(0.4, 4),), reading) == pytest.approx([0.7, 0.25, 0.4])
+
+
+def test_the_gate_learns_which_estimate_to_believe():
+    rng = np.random.default_rng(0)
+    numbers, truth = rng.normal(size=(200, 3)), rng.random(200)
+    believed = numbers[:, 1] > 0
+    estimates = np.column_stack([np.where(believed, truth, 0.5), np.where(believed, 0.5, truth)])
+    gate = fitted_gate(numbers, estimates, truth)
+    clear = np.abs(numbers[:, 1]) > 0.5
+    assert np.abs(mixed(gate, numbers, estimates) - truth)[clear].mean() < 0.05
+
+
+@given(st.integers(0, 10_000), st.integers(1, 6), st.integers(1, 4))
+def test_the_answer_lies_between_its_parts(seed, m, e):
+    rng = np.random.default_rng(seed)
+    gate = rng.normal(size=3), rng.random(3) + 0.1, rng.normal(size=(e, 4)) * 10
+    estimates = rng.random((m, e))
+    found = mixed(gate, rng.normal(size=(m, 3)) * 100, estimates)
+    assert (estimates.min(axis=1) - 1e-12 <= found).all()
+    assert (found <= estimates.max(axis=1) + 1e-12).all()
+
+
+@pytest.mark.parametrize("name", METAS)
+def test_intervals_are_those_of_left_out_operations(fitted, name):
+    fresh = [example_observation(f"t{i}", 300, 0.5 + i / 4, seed=900 + i) for i in range(12)]
+    truth = np.array([(seen.predicted == labels).mean() for seen, labels in fresh])
+    low, high = fitted[name].predict_interval([seen for seen, _ in fresh], 0.9).T
+    assert ((low <= truth) & (truth <= high)).mean() >= 0.7
+    assert (high - low).max() < 0.6
+
+
+def test_sets_without_known_labels_or_operations_are_learnt_from_too():
+    unknown = replace(META, labels=(), families=[frozenset()] * len(META.sets))
+    found = Gated().fit(unknown).predict(META.sets)
+    assert np.abs(found - META.targets).mean() < 0.1
+
+
+def test_a_set_seen_without_the_referee_is_refused(fitted):
+    with pytest.raises(UnusableInput, match="learnt with a referee, and set 'seen' was seen without"):
+        fitted["referee"].predict([bare(SEEN)])
