@@ -165,6 +165,11 @@ def test_the_probe_is_logistic_regression_on_standardised_features():
     np.testing.assert_allclose(found, model.predict_proba(scaler.transform(FEATURES)), atol=2e-3)
 
 
+def test_a_class_without_images_gets_next_to_no_probability():
+    weight, bias = fit_linear(FEATURES, LABELS, 5)
+    assert softmax(FEATURES @ weight.T + bias, axis=1)[:, 4].max() < 0.01
+
+
 def test_the_calibration_error_is_that_of_a_loop():
     probabilities = DRAWS.dirichlet(np.full(4, 0.5), size=300)
     labels = DRAWS.integers(4, size=300)
