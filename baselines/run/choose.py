@@ -100,24 +100,21 @@ def choose_for(
     names: Sequence[str],
     settings: Iterable[str],
     kit: Mapping[str, Estimator],
-    expensive: Mapping[str, str],
+    unnamed: Sequence[str],
     called: Sequence[str] = (),
 ) -> tuple[dict[str, Estimator], dict[str, str]]:
     """Returns the methods to run on a competition, and the reasons why others of the kit are left out.
 
     Args:
         competition: The competition.
-        names: Names of methods; empty for all methods of the kit that can run and are not expensive.
+        names: Names of methods; empty for those of `unnamed` that can run.
         settings: Lines ``METHOD.PARAM=VALUE``.
         kit: Methods of the kit by name.
-        expensive: Reason why a method runs only if it is named, by method.
+        unnamed: Names of methods of the kit to run if none is named.
         called: Name of each method in this run, in the same order; `names` if empty.
     """
-    left_out: dict[str, str] = {}
-    if not names:
-        left_out = {name: f"{reason}; name it to run it" for name, reason in expensive.items() if name in kit}
-        left_out |= impossible(competition, kit)
-    named = names or [name for name in kit if name not in left_out]
+    left_out = {} if names else impossible(competition, {name: kit[name] for name in unnamed})
+    named = names or [name for name in unnamed if name not in left_out]
     chosen = choose(named, settings, kit, competition.track, called)
     for name, reason in impossible(competition, chosen).items():
         raise UnusableInput(f"{name} cannot run on {competition.root}: {reason}")
@@ -163,12 +160,12 @@ def _like(old: object, value: object, target: str) -> object:
     return value
 
 
-def listing(methods: Mapping[str, Estimator], expensive: Mapping[str, str]) -> str:
+def listing(methods: Mapping[str, Estimator], runs: Mapping[str, str]) -> str:
     """Returns a text about each method: its summary, the fields that it reads, and its parameters.
 
     Args:
         methods: Methods of the kit by name.
-        expensive: Reason why a method runs only if it is named, by method.
+        runs: When each method runs, by name.
     """
     lines = [
         "Every method reads logits (in the OOD track also scores); its other inputs are in brackets.",
@@ -178,8 +175,7 @@ def listing(methods: Mapping[str, Estimator], expensive: Mapping[str, str]) -> s
         read = [*method.needs, *(f"{want} if available" for want in method.wants)]
         reads = f" [{', '.join(read)}]" if read else ""
         lines.append(f"{name:<14} {method.summary}{reads}")
-        if name in expensive:
-            lines.append(f"{'':<14} runs only if named: {expensive[name]}")
+        lines.append(f"{'':<14} runs {runs[name]}")
         if own := method.parameters():
             lines.append(f"{'':<14} --set " + " ".join(f"{name}.{key}={value}" for key, value in own.items()))
     return "\n".join(lines)

@@ -45,7 +45,7 @@ from starter.sources.sources import load_source
 from submission.arrays import FloatArray, Pixels
 from submission.competition import ENGINES, PRECISIONS
 from submission.random import MAGNITUDES
-from unseen.api.methods import EXPENSIVE, methods_of
+from unseen.api.methods import SLOW, methods_of
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "results"))
 import pages
@@ -330,7 +330,7 @@ def methods(rounds: int, small: bool) -> Figures:
     k, d, n = (20, 32, 100) if small else (1000, 2048, 1000)
     meta, found = made_up(k, d, n), {}
     for name, method in methods_of("accuracy").items():
-        if name not in EXPENSIVE:
+        if name not in SLOW:
             fitted = clone(method).fit(meta)
             found[name] = np.median([seconds(partial(fitted.predict, [replace(each)])) for each in meta.sets])
     order = sorted((name for name in found if found[name] >= 0.05), key=lambda name: -found[name])

@@ -201,11 +201,11 @@ def imagenet(small: bool) -> Figures:
         for option, count in zip(("--train-sets", "--val-sets", "--test-sets"), sets, strict=True):
             words += [option, count]
         built = used("-m", "unseen", "build", made, *words)
-        competition, kit, dear = Competition.open(made), methods_of("accuracy"), unseen.methods().only_by_name
+        competition, kit, when = Competition.open(made), methods_of("accuracy"), unseen.methods().runs
         reading = [
             n
             for n, m in kit.items()
-            if {*m.needs} <= {*NEEDS} and not dear[n] and not unmet(m.needs, competition)
+            if {*m.needs} <= {*NEEDS} and when[n] != "if named" and not unmet(m.needs, competition)
         ]
         predicted = used("-m", "unseen", "predict", made, *reading)
         files = ("reference", "train_ref")

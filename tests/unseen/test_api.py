@@ -17,7 +17,7 @@ from submission.errors import UnusableInput
 from submission.metrics import Score
 from submission.predictions import write_predictions
 from submission.scoring import read_targets, validate
-from unseen.api.methods import EXPENSIVE, methods_of
+from unseen.api.methods import DEFAULT, SLOW, methods_of
 
 
 class Mean(unseen.Estimator):
@@ -142,4 +142,4 @@ def test_a_notebook_shows_a_competition_and_escapes_names(competition):
 def test_every_method_has_a_row(track):
     table = unseen.methods(track)
     assert list(table.index) == list(methods_of(track))
-    assert {name for name in table.index if table.only_by_name[name]} <= set(EXPENSIVE)
+    assert {name for name in table.index if table.runs[name] == "by default"} == {*DEFAULT[track]} - {*SLOW}

@@ -224,8 +224,12 @@ def trained(weights):
 @pytest.mark.slow
 def test_from_prediction_to_leaderboard(folder):
     text = run("predict", "contest").text
-    assert "not run: ora-a" in text
+    assert "submissions/stack.csv" in text
+    assert "ora-a" not in text
+    text = run("predict", "contest", "--all").text
     assert "not run: gde, gde+lr, aline: `peers` needs a second classifier, and the competition has" in text
+    assert "submissions/cot.csv" in text
+    assert "names of methods or --all" in run("predict", "contest", "fd", "--all", check=False).text
     text = run("validate", "contest", "contest/submissions/fd.csv").text
     assert text == "valid\nNext: unseen score contest contest/submissions/fd.csv --team NAME\n"
     assert "public RMSE" in run("score", "contest", "contest/submissions/fd.csv", "--team", "Ada & Co").text

@@ -23,13 +23,19 @@ if TYPE_CHECKING:
     from baselines.report.report import Report
     from starter.images.figure import Drawn
 
-EXPENSIVE = {
-    "ora-a": "trains for minutes per classifier",
-    "ora-b": "trains for half an hour per classifier",
-    "syp": "trains for half an hour per classifier",
-    "projnorm": "trains a network on every set, for hours per classifier",
+DEFAULT = {
+    "accuracy": (
+        *("constant", "confscore", "entropy", "atc", "fd", "rotation", "cott", "nuclear", "agreement"),
+        *("ora-a", "stack", "gated"),
+    ),
+    "ood": (
+        *("constant", "confident", "auto-eval", "gscore-kmeans", "gscore-gmm-w", "gscore-ude-w"),
+        *("plugin-mpe", "gscore-best"),
+    ),
 }
-"""Methods that `predict` runs only if they are named, each with the reason."""
+"""Methods that run if none is named, by track."""
+SLOW = ("ora-a", "ora-b", "syp", "projnorm")
+"""Methods that train for minutes to hours per classifier: they run if they are named."""
 
 
 @cache
@@ -39,6 +45,12 @@ def methods_of(track: str) -> dict[str, Estimator]:
     if track not in kit:
         raise UnusableInput(f"--track {track!r} is unknown; there are {', '.join(kit)}")
     return kit[track]
+
+
+def runs(track: str) -> dict[str, str]:
+    """Returns when each method of a track runs: "by default", "with --all" or "if named"."""
+    found = {name: "by default" if name in DEFAULT[track] else "with --all" for name in methods_of(track)}
+    return {name: "if named" if name in SLOW else when for name, when in found.items()}
 
 
 def methods(track: str = "accuracy") -> pd.DataFrame:
@@ -53,14 +65,11 @@ def methods(track: str = "accuracy") -> pd.DataFrame:
 
     Returns:
         A table indexed by name, with the columns `summary` (with the source), `needs` (fields of a set that
-        the method reads besides the logits), `parameters`, and `only_by_name` (the reason why the method runs
-        only if it is named, or "").
+        the method reads besides the logits), `parameters`, and `runs` ("by default", "with --all" or "if named").
     """
-    rows = {
-        name: (method.summary, method.needs, method.parameters(), EXPENSIVE.get(name, ""))
-        for name, method in methods_of(track).items()
-    }
-    columns = ["summary", "needs", "parameters", "only_by_name"]
+    kit, when = methods_of(track), runs(track)
+    rows = {name: (each.summary, each.needs, each.parameters(), when[name]) for name, each in kit.items()}
+    columns = ["summary", "needs", "parameters", "runs"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("method")
 
 

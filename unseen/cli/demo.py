@@ -24,17 +24,14 @@ def demo(folder: Path = Path("unseen-demo"), *, track: str = "accuracy") -> None
     """
     from sklearn.base import clone
 
-    from baselines.run.choose import impossible
     from baselines.run.predict import predict as run
     from leaderboard.publish import organizer_table, publish
     from starter.making.build import build as make
     from starter.making.settings import settings_of
-    from unseen.api.methods import EXPENSIVE, methods_of
+    from unseen.api.methods import DEFAULT, methods_of
 
     competition = make(folder, settings_of(track, dict(DEMO_SETTINGS.get(track, {}))))
-    kit = methods_of(track)
-    left_out = {*EXPENSIVE, *impossible(competition, kit)} - {"ora-a"}
-    chosen = {name: clone(method) for name, method in kit.items() if name not in left_out}
+    chosen = {name: clone(methods_of(track)[name]) for name in DEFAULT[track]}
     if "ora-a" in chosen:
         chosen["ora-a"].set_params(**DEMO_ORACLE)
     run(competition, chosen)

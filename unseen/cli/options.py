@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 from typer import Argument, Option, echo
 
-from submission.errors import printable
+from submission.errors import UnusableInput, printable
 
 if TYPE_CHECKING:
     from baselines import Estimator
@@ -36,6 +36,7 @@ Options:
     cluster (ADDRESS|local:N): A Dask cluster to work on. [this process]
     cache (PATH|URL): Where observations are kept. [DIR/cache]
     names (METHOD|module:Class): Methods of the kit, or your own.
+    everything: Without names, all methods but those that take long.
     changes (METHOD.PARAM=VALUE): Set a parameter.
     called (NAME): A name for each METHOD, also in --set.
     note: A remark, kept with the run's score in DIR/runs.csv.
@@ -56,6 +57,7 @@ Options:
 """
 FLAGS = {
     "as_json": "--json",
+    "everything": "--all",
     "changes": "--set",
     "called": "--as",
     "known": "--id",
@@ -126,14 +128,17 @@ def use_networks(networks: Many | None) -> None:
 
 
 def chosen_for(
-    competition: "Competition", names: Many, changes: Many, called: Many = ()
+    competition: "Competition", names: Many, changes: Many, called: Many = (), everything: bool = False
 ) -> "dict[str, Estimator]":
     """Returns the methods to run; prints those that are left out, with the reason."""
     from baselines.run import choose
-    from unseen.api.methods import EXPENSIVE, methods_of
+    from unseen.api.methods import methods_of, runs
 
-    kit = methods_of(competition.track)
-    chosen, left_out = choose.choose_for(competition, names, changes, kit, EXPENSIVE, called)
+    if names and everything:
+        raise UnusableInput("give names of methods or --all, not both")
+    kit, which = methods_of(competition.track), ("by default", "with --all")[: 1 + everything]
+    unnamed = [name for name, when in runs(competition.track).items() if when in which]
+    chosen, left_out = choose.choose_for(competition, names, changes, kit, unnamed, called)
     for reason in dict.fromkeys(left_out.values()):
         alike = ", ".join(name for name, other in left_out.items() if other == reason)
         echo(f"not run: {alike}: {reason}", err=True)

@@ -19,9 +19,9 @@ def methods(*, track: str = "accuracy") -> None:
     Example: unseen methods
     """
     from baselines.run.choose import listing
-    from unseen.api.methods import EXPENSIVE, methods_of
+    from unseen.api.methods import methods_of, runs
 
-    echo(listing(methods_of(track), EXPENSIVE))
+    echo(listing(methods_of(track), runs(track)))
 
 
 def new_method(name: str, *, track: str = "accuracy", sklearn: bool = False) -> None:
@@ -65,6 +65,7 @@ def predict(
     competition: "Competition",
     names: Many = (),
     *,
+    everything: bool = False,
     changes: Many = (),
     device: str = "cpu",
     cluster: str | None = None,
@@ -75,11 +76,11 @@ def predict(
     """Fit methods and write predictions.
 
     Methods are fitted on the meta-train sets; the predictions are written to submissions/ and validation/.
-    Without names, every method of the kit runs, except those that take long (`unseen methods` marks them).
+    Without names, a choice of the kit's methods runs (`unseen methods` says which).
 
     Example: unseen predict contest atc fd ora-a --set ora-a.iterations=2000
     """
-    chosen = chosen_for(competition, names, changes, called)
+    chosen = chosen_for(competition, names, changes, called, everything)
 
     from baselines.run.predict import predict as run
     from starter.competition.cluster import connected
@@ -101,6 +102,7 @@ def report(
     competition: "Competition",
     names: Many = (),
     *,
+    everything: bool = False,
     changes: Many = (),
     intervals: bool = False,
     device: str = "cpu",
@@ -109,15 +111,15 @@ def report(
 ) -> None:
     """Fit methods and compare them on the validation sets.
 
-    Writes report.html (tables and figures) and report.csv to DIR. Without names, every method of the kit
-    runs, except those that take long.
+    Writes report.html (tables and figures) and report.csv to DIR. Without names, a choice of the kit's
+    methods runs (`unseen methods` says which).
 
     Example: unseen report contest constant atc fd
 
     Options:
         intervals: Intervals also for slow methods.
     """
-    chosen = chosen_for(competition, names, changes, called)
+    chosen = chosen_for(competition, names, changes, called, everything)
 
     from baselines.report.page import write_report
     from unseen.api.methods import compared

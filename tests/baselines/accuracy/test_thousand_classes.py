@@ -8,7 +8,7 @@ from sklearn.base import clone
 from slow import some_slow
 
 from starter.observing.observation import MetaTrain, Moments, Observation, Source
-from unseen.api.methods import EXPENSIVE, methods_of
+from unseen.api.methods import SLOW, methods_of
 
 CLASSES, FEATURES = 1000, 24
 SECONDS = 20.0
@@ -52,7 +52,7 @@ def meta() -> MetaTrain:
     return MetaTrain(source, sets, targets, right, families, labels=truth)
 
 
-METHODS = sorted(set(methods_of("accuracy")) - set(EXPENSIVE))
+METHODS = sorted(set(methods_of("accuracy")) - set(SLOW))
 
 
 @pytest.mark.parametrize("name", some_slow(METHODS, "bbse", "stack", "gated"))

@@ -134,13 +134,13 @@ def test_mistakes_are_named(methods, word):
 
 
 def test_the_listing_tells_what_is_read_and_what_can_be_set():
-    text = listing({"fd": KIT["fd"], "ora-a": KIT["ora-a"]}, {"ora-a": "long"})
+    text = listing({"fd": KIT["fd"], "ora-a": KIT["ora-a"]}, {"fd": "by default", "ora-a": "if named"})
     lines = [line.split() for line in text.splitlines()[2:]]
     assert (lines[0][0], lines[0][-1]) == ("fd", "[moments]")
-    assert lines[1] == ["--set", "fd.regressor=linear"]
-    assert (lines[2][0], lines[2][-2:]) == ("ora-a", ["[moments,", "image_stats]"])
-    assert lines[3] == ["runs", "only", "if", "named:", "long"]
-    assert "ora-a.iterations=30000" in lines[4]
+    assert lines[1:3] == [["runs", "by", "default"], ["--set", "fd.regressor=linear"]]
+    assert (lines[3][0], lines[3][-2:]) == ("ora-a", ["[moments,", "image_stats]"])
+    assert lines[4] == ["runs", "if", "named"]
+    assert "ora-a.iterations=30000" in lines[5]
 
 
 HOW_TO = Path(__file__).parents[3] / "docs/how-to/methods.md"

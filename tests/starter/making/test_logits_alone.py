@@ -12,7 +12,7 @@ from baselines.run.predict import predict
 from starter.making.build import build, dry_run
 from submission import Competition, UnusableInput
 from unseen.api.contest import open as opened
-from unseen.api.methods import EXPENSIVE, methods_of
+from unseen.api.methods import methods_of
 
 MODULE = "nets_of_logits"
 CODE = """
@@ -46,14 +46,14 @@ def test_methods_that_read_features_are_left_out(bare, settings, weights):
     assert competition.logits_alone == ("bare",)
     assert "logits alone  bare" in competition.describe()
     kit = methods_of("accuracy")
-    _, left_out = choose_for(competition, [], [], kit, EXPENSIVE)
+    _, left_out = choose_for(competition, [], [], kit, [*kit])
     unfit = {
         name for name, reason in left_out.items() if "features are read, and bare gives logits" in reason
     }
     assert {"fd", "bop", "dispersion", "rotation"} <= unfit
     assert not unfit & {"atc", "cott", "cot", "nuclear", "mano", "mlls", "doc", "ei", "gde", "gated"}
     with pytest.raises(UnusableInput, match="fd cannot run on contest: features are read, and bare gives"):
-        choose_for(competition, ["fd"], [], kit, EXPENSIVE)
+        choose_for(competition, ["fd"], [], kit, ())
     written = predict(competition, {name: BASELINES[name] for name in ("atc", "cott", "ei")})
     rows = (row.split(",") for row in written["atc"]["test"].read_text().splitlines()[1:])
     values = {name: float(value) for name, value in rows}
@@ -68,7 +68,7 @@ def test_detectors_that_read_features_are_refused(bare, mix_settings):
         build(Path("refused"), mix_settings(classifiers=(bare,), detectors=("msp", "knn")), 11)
     built = build(Path("mixes"), mix_settings(classifiers=(bare,), detectors=("msp", "energy")), 11)
     kit = methods_of("ood")
-    chosen, left_out = choose_for(built, [], [], kit, EXPENSIVE)
+    chosen, left_out = choose_for(built, [], [], kit, [*kit])
     assert "auto-eval" in left_out
     written = predict(built, {name: chosen[name] for name in ("constant", "gscore-kmeans")})
     values = [
