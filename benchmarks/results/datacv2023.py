@@ -49,14 +49,14 @@ def settings(classifier: str, engine: str) -> AccuracySettings:
 
 
 def chosen(competition: Competition, names: list[str]) -> dict[str, Estimator]:
-    """The methods that read what a build observes: those named, or all that `unseen predict` runs unasked."""
-    dear = unseen.methods().only_by_name
+    """The methods that read what a build observes: those named, or all that `unseen predict --all` runs."""
+    when = unseen.methods().runs
     methods = {
         name: clone(method)
         for name, method in {**BASELINES, **ORACLES}.items()
         if set(method.needs) <= set(TRACKS["accuracy"].needs)
         and not unmet(method.needs, competition)
-        and (name in names if names else not dear[name])
+        and (name in names if names else when[name] != "if named")
     }
     for name in methods.keys() & ORACLE:
         methods[name].set_params(learning_rate=RATES[competition.subjects[0]])

@@ -65,7 +65,8 @@ def methods(track: str = "accuracy") -> pd.DataFrame:
 
     Returns:
         A table indexed by name, with the columns `summary` (with the source), `needs` (fields of a set that
-        the method reads besides the logits), `parameters`, and `runs` ("by default", "with --all" or "if named").
+        the method reads besides the logits), `parameters`, and `runs` ("by default", "with --all" or "if
+        named").
     """
     kit, when = methods_of(track), runs(track)
     rows = {name: (each.summary, each.needs, each.parameters(), when[name]) for name, each in kit.items()}
