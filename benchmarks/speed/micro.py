@@ -251,6 +251,9 @@ def distance(rounds: int, small: bool) -> Figures:
 
 # Networks
 
+RESNET56 = 126e6
+"""Multiplications with addition that ResNet-56 needs for an image of 32 x 32 pixels."""
+
 
 @torch.inference_mode()
 def plain(exact: Classifier, images: torch.Tensor) -> torch.Tensor:
@@ -280,11 +283,22 @@ def networks(rounds: int, small: bool) -> Figures:
         times = timed(ways, rounds)
         for name in list(ways)[1:]:
             yield f"forward passes, {arch}: plain float32 / {name}", spread(times["plain"] / times[name])
-    ways = {f"{size} pixels": partial(lite0(size=size).encode_images, shown) for size in (96, 128)}
-    times = timed({"resnet56": partial(untrained("resnet56"), images), **ways}, rounds)
-    for name in ways:
-        longer = spread(times[name] / times["resnet56"])
-        yield f"the referee EfficientNet-Lite0 at {name} / ResNet-56, float32", longer
+        if arch == "resnet56":
+            left, right = np.random.default_rng(0).random((2, 2048, 2048), np.float32)
+            product = timed({"product": partial(np.matmul, left, right)}, rounds)["product"]
+            share = len(images) * RESNET56 / times["openvino float32"] * product / 2048**3
+            what = "multiplications a second: ResNet-56 by openvino / a product of matrices by NumPy"
+            yield f"{what}, float32", spread(share)
+    ways = {engine: partial(lite0(engine=engine).encode_images, shown) for engine in ENGINES}
+    times = timed(
+        {"resnet56": partial(replace(untrained("resnet56"), engine="openvino"), images), **ways}, rounds
+    )
+    yield (
+        "the referee EfficientNet-Lite0 at 128 pixels: torch / openvino",
+        spread(times["torch"] / times["openvino"]),
+    )
+    longer = spread(times["openvino"] / times["resnet56"])
+    yield "the referee EfficientNet-Lite0 at 128 pixels / ResNet-56, openvino", longer
 
 
 # Methods
@@ -309,19 +323,24 @@ def observed(
     ), labels
 
 
-def made_up(k: int, d: int, n: int) -> MetaTrain:
-    """Three sets of n images of k classes with d features, and a source of 5,000 images."""
+def made_up(k: int, d: int, n: int, sets: int = 3) -> MetaTrain:
+    """Sets of n images of k classes with d features, and a source of 5,000 images."""
     centres = np.random.default_rng(0).normal(size=(k, d)).astype(np.float32)
     (reference, labels), (known, _) = (
         observed(name, centres, 5000, 2.0, i) for i, name in enumerate(("a", "b"), 1)
     )
     source = Source(reference, labels, known, centres, np.zeros(k, np.float32), None)
-    pairs = [observed(f"set{i}", centres, n, 3.0 + i, 3 + i) for i in range(3)]
+    pairs = [observed(f"set{i}", centres, n, 3.0 + i % 8, 3 + i) for i in range(sets)]
     right = [seen.predicted == classes for seen, classes in pairs]
-    families = [frozenset({str(i)}) for i in range(3)]
+    families = [frozenset({str(i % 20)}) for i in range(sets)]
     truth = [classes for _, classes in pairs]
     return MetaTrain(
-        source, [seen for seen, _ in pairs], np.array([0.3, 0.5, 0.7]), right, families, labels=truth
+        source,
+        [seen for seen, _ in pairs],
+        np.array([each.mean() for each in right]),
+        right,
+        families,
+        labels=truth,
     )
 
 
@@ -336,6 +355,17 @@ def methods(rounds: int, small: bool) -> Figures:
     order = sorted((name for name in found if found[name] >= 0.05), key=lambda name: -found[name])
     slow = "; ".join(f"`{name}` {found[name]:.2f}" for name in order)
     yield "methods, 1,000 classes, 2,048 features: s a set of 1,000, where .05 or more", slow
+
+
+def fitting(rounds: int, small: bool) -> Figures:
+    """Seconds to fit each method to observed sets, and to predict as many."""
+    meta, found = made_up(10, 64, 500, 12 if small else 120), {}
+    for name, method in methods_of("accuracy").items():
+        if name not in EXPENSIVE:
+            found[name] = seconds(lambda method=method: clone(method).fit(meta).predict(meta.sets))
+    order = sorted((name for name in found if found[name] >= 1), key=lambda name: -found[name])
+    slow = "; ".join(f"`{name}` {found[name]:.1f}" for name in order)
+    yield "fit to 120 sets of 500 and predict them, 10 classes: s, where 1 or more", slow
 
 
 def transport(rounds: int, small: bool) -> Figures:
@@ -402,7 +432,7 @@ def training(rounds: int, small: bool) -> Figures:
 
 MEASURES = {
     measure.__name__: measure
-    for measure in (rendering, statistics, distance, networks, methods, transport, training)
+    for measure in (rendering, statistics, distance, networks, methods, fitting, transport, training)
 }
 
 
