@@ -23,7 +23,7 @@ from torch.optim.lr_scheduler import LRScheduler, OneCycleLR
 from starter.classifiers.networks.small import STRIDES, WIDTHS, block
 from starter.classifiers.weights import WeightsFile, with_sorted_header
 from starter.encoders.captions import Captioned, captioned_glyphs, captioned_photos
-from starter.images.imageset import ImageSet
+from starter.sources.sources import load_source
 from submission.arrays import FloatArray, IntArray, Pixels
 from submission.errors import UnusableInput, unusable, why
 from submission.files import write_bytes
@@ -242,13 +242,22 @@ def embedded_encoder(path: Path, seed: int = 0, quick: bool = False) -> TwoTower
     return TwoTowerEncoder.load(path)
 
 
-def photo_encoder(
-    sets: Sequence[tuple[ImageSet, Sequence[str]]], path: Path, seed: int = 0
-) -> TwoTowerEncoder:
-    """Returns an encoder of labelled photographs, read or trained like `embedded_encoder`.
+def photo_encoder(sources: Sequence[str], *, out: Path, seed: int = 0, data_root: Path | None = None) -> str:
+    """Train a small encoder of photographs for shift laid.
 
-    `sets` are training images of one size, with the names of their classes in label order.
+    It learns from captions that name an image's class and the operation applied to it. 52,000 images take
+    eight minutes of processor time. (The encoder of the embedded digits is trained when it is used.)
+
+    Example: unseen shift encoder cifar10.zip cifar100.zip --out encoder.safetensors
+
+    Options:
+        sources (SOURCE): Sources, as for build.
+        out: The .safetensors file to write.
     """
-    if not path.exists():
-        train_encoder(captioned_photos(sets, seed), seed, PHOTO_EPOCHS, PHOTO_WIDTHS).save(path)
-    return TwoTowerEncoder.load(path)
+    if out.exists():
+        raise UnusableInput(f"{out} exists already: name another file, or take it away")
+    splits = [load_source(source, data_root, seed) for source in sources]
+    sets = [(each.train, each.classes) for each in splits]
+    train_encoder(captioned_photos(sets, seed), seed, PHOTO_EPOCHS, PHOTO_WIDTHS).save(out)
+    found = TwoTowerEncoder.load(out)
+    return f"{found.name}: {len(found.phrases[0])} classes\n{out}"

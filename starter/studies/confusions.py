@@ -25,8 +25,8 @@ from starter.sets.rendering import FromRecipe
 from starter.studies.study import Study
 from starter.wordnet.assign import path_similarity, wu_palmer
 from starter.wordnet.images import load_class_images
-from starter.wordnet.manifest import ASSIGNMENTS, ClassEntry
-from starter.wordnet.wordnet import WordNet
+from starter.wordnet.manifest import ASSIGNMENTS, ClassEntry, read_manifest
+from starter.wordnet.wordnet import WordNet, load_wordnet
 from submission.errors import UnusableInput
 from submission.progress import progress
 
@@ -38,35 +38,38 @@ ENDS = 10
 
 
 def graph_study(
-    wordnet: WordNet,
-    entries: Sequence[ClassEntry],
-    source: str,
-    spec: str,
-    root: Path,
+    manifest: Path,
+    *,
+    images: Path,
+    classifier: str,
+    known: str = "cifar10",
+    wordnet: Path | None = None,
     device: str = "cpu",
 ) -> Study:
-    """Classify the images of a manifest's classes, and return the graph of the predictions with its figures.
+    """Draw which ID classes a manifest's images are taken for.
 
-    Args:
-        wordnet: The taxonomy.
-        entries: Classes of the manifest; dropped ones and those of `source` are not classified.
-        source: Source of the classifier's classes, in the order of its logits.
-        spec: Classifier, as NAME=WEIGHTS.
-        root: Folder of the images, as for `load_class_images`.
-        device: As for `Classifier`.
+    Classifies the images of the manifest's other classes, and measures the similarity in meaning between a
+    class and the classes predicted for its images. Writes CSV and PNG files to --out. [confusions]
+
+    Example: unseen classes graph manifest.csv --images . --classifier small=small.safetensors --out taken
+
+    Options:
+        classifier: NAME=WEIGHTS of a classifier of the ID classes, as for build.
+        known: The source of the classifier's classes, in the order of its logits.
     """
-    known = [entry for entry in entries if entry.source == source]
-    others = [entry for entry in entries if entry.source != source and entry.assignment != "dropped"]
-    if not known or not others:
+    entries, taxonomy = read_manifest(manifest), load_wordnet(wordnet)
+    own = [entry for entry in entries if entry.source == known]
+    others = [entry for entry in entries if entry.source != known and entry.assignment != "dropped"]
+    if not own or not others:
         there = ", ".join(dict.fromkeys(entry.source for entry in entries))
         raise UnusableInput(
-            f"classes of {source!r} and of another source are needed; the manifest has {there}"
+            f"classes of {known!r} and of another source are needed; the manifest has {there}"
         )
-    classifier = load_classifier(spec, [entry.name for entry in known], device=device)
-    images = load_class_images(others, root)
-    chunks = progress(FromRecipe.whole(images).chunks(), f"classify with {classifier.name}", unit="chunks")
-    predictions = torch.cat([classifier(chunk)[0].argmax(1).cpu() for chunk in chunks]).numpy()
-    graph = prediction_graph(wordnet, others, known, images.truth, predictions)
+    network = load_classifier(classifier, [entry.name for entry in own], device=device)
+    taken = load_class_images(others, images)
+    chunks = progress(FromRecipe.whole(taken).chunks(), f"classify with {network.name}", unit="chunks")
+    predictions = torch.cat([network(chunk)[0].argmax(1).cpu() for chunk in chunks]).numpy()
+    graph = prediction_graph(taxonomy, others, own, taken.truth, predictions)
     tables = {"edges": graph, "classes": per_class(graph), "predictions": per_prediction(graph)}
     figures = {"graph": partial(graph_figure, graph), "similarities": partial(similarities_figure, graph)}
     return Study(tables, figures, graph_text(graph), Path("confusions"))

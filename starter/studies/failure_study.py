@@ -63,26 +63,30 @@ Labelled = tuple[Sequence[Rendering], IntArray]
 
 def failure_study(
     competition: Competition,
-    detectors: Sequence[str] = (),
+    names: Sequence[str] = (),
+    *,
     shifted: Sequence[Path] = (),
     images: int = 400,
     device: str = "cpu",
 ) -> Study:
-    """Returns every table that has rows, and the figures of intervals, ranks and distances.
+    """Show whether detectors find new classes or errors.
 
-    Args:
-        competition: Competition of the OOD track.
-        detectors: Names in DETECTORS; the others are compared with the first. () for the competition's own.
-        shifted: Paths of natural-shift sets of the IND classes; all sets at one path are one kind.
-        images: Largest number of IND images under each corruption, and of each set in `shifted`.
-        device: Device of the classifiers.
+    Computes the tables of the ImageNet-OOD paper, and misclassification detection, from the public images of
+    an OOD competition and from corrupted ones. Writes CSV and PNG files to --out. [DIR/failure]
+
+    Example: unseen detectors failure mixes msp energy knn
+
+    Options:
+        names (DETECTOR): The first is compared with. [the competition's]
+        shifted: Natural-shift sets, as --val-from.
+        images: Largest number of images per shift and set.
     """
     if competition.track != "ood":
         raise UnusableInput(f"{competition.root}: failure detection is about OOD detectors (--track ood)")
     sets = MixSets(competition)
     kinds, semantic = ind_kinds(sets, shifted, images), ood_kinds(sets)
     views = {
-        classifier: DetectorSubject.open(sets, classifier, ("features",), device, detectors)
+        classifier: DetectorSubject.open(sets, classifier, ("features",), device, names)
         for classifier in competition.classifiers
     }
     found = {classifier: scored(view, kinds, semantic) for classifier, view in views.items()}

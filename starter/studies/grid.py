@@ -67,6 +67,7 @@ _SHARD = 4000  # approximate number of images of a rendering
 
 def grid_study(
     competition: Competition,
+    *,
     encoder: str = "embedded",
     laid: str = "",
     classifier: str | None = None,
@@ -79,15 +80,24 @@ def grid_study(
     seed: int = 0,
     device: str = "cpu",
 ) -> Study:
-    """Measure detectors under growing shifts.
+    """Show how well OOD detectors do as shifts grow.
 
-    Half of the competition's base images are IND; the other half and the OOD sets are shifted. Degrees are
-    distances from its unlabelled training images. Observations, scores and degrees are kept in its cache.
+    Shifts grow in meaning and in style (Long et al. 2024). Computes AUROC, FPR@95 and AUPR in every cell of
+    8 x 8 levels, and correlation and sensitivity along both axes. Half of the competition's base images are
+    IND; the other half and the OOD sets are shifted. Writes CSV and PNG files to --out. After an interruption
+    the same command continues. [DIR/grid]
 
-    Arguments are those of `unseen shift grid`. Nothing below ``private/`` is read.
+    Example: unseen shift grid contest --images 10000
 
-    Returns:
-        Tables cells, curves, edges and trends; figures counts (figure 9), map_METRIC and curve_METRIC.
+    Options:
+        laid: The folder that `unseen shift laid` wrote. [trained here]
+        classifier: A classifier of the competition. [the first]
+        detectors: An OOD detector, such as msp. [all]
+        ood: A folder or zip with a folder for each OOD set. [embedded]
+        exclude: An OOD set to leave out.
+        only_ood: Shift no images of the ID classes.
+        group: Operations: corruptions, default, a, b, wide.
+        images: Approximate number of shifted images.
     """
     classifier = classifier or competition.classifiers[0]
     choices = ("classifier", classifier, competition.classifiers), ("group", group, GROUPS)
@@ -293,6 +303,7 @@ def _map(
 def measure_degrees(
     laid: Path,
     path: Path,
+    *,
     encoder: str = "embedded",
     source: str = "glyphs",
     images: int = 1000,
@@ -300,12 +311,16 @@ def measure_degrees(
     data_root: Path | None = None,
     device: str = "cpu",
 ) -> Study:
-    """Measure every image of a competition, or of a folder of folders of images.
+    """Measure each image's shift in meaning and in style.
 
-    Arguments are those of `unseen shift measure`.
+    Writes degrees.csv (set,row,semantic,covariate) to --out: distances from a competition's unlabelled
+    training images, or from those of --source. [degrees]
 
-    Returns:
-        Table degrees, with columns `set`, `row` (from 0), `semantic`, `covariate` (float32).
+    Example: unseen shift measure laid unseen-demo
+
+    Options:
+        path: A competition, or a folder of folders of images.
+        images: Largest number of images from each folder.
     """
     eyes, matrix = read_laid(laid, encoder, device)
     if (path / "public").is_dir():

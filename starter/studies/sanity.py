@@ -40,6 +40,7 @@ OFFLINE = tuple(name for name, detector in DETECTORS.items() if not detector.onl
 
 def sanity(
     names: Sequence[str] = (),
+    *,
     arch: str = "small",
     source: str = "glyphs",
     ood: Path | None = None,
@@ -49,14 +50,19 @@ def sanity(
     data_root: Path | None = None,
     device: str = "cpu",
 ) -> Study:
-    """Returns AUROC of IND images against each set, for each detector on each of several random networks.
+    """Run OOD detectors on random networks.
 
-    The sets are the IND images under each corruption of SHIFTS at severity 5, and OOD sets. Arguments are
-    those of `unseen detectors sanity`.
+    A random network knows no classes, so a true detector of new classes has an AUROC of 0.5 on it. The sets
+    are ID images under corruptions of severity 5, and OOD sets. Writes sanity.csv to --out. [sanity]
 
-    Returns:
-        Table sanity, with columns `detector`, `kind`, `set`, `initialisation` and `auroc`, which is nan if a
-        detector has no finite scores.
+    Example: unseen detectors sanity msp energy vim --images 200
+
+    Options:
+        names (DETECTOR): Such as msp or vim.
+        arch: Architecture: small, resnet56, ..., or module:function.
+        ood: A folder or zip with a folder for each OOD set.
+        images: Largest number of images of a set.
+        initialisations: Number of random networks.
     """
     detectors, splits = by_name(names or OFFLINE), load_source(source, data_root, seed)
     others = load_ood_sets(str(ood), (), Fit(splits.image_size), (), images, seed, SANITY) if ood else {}

@@ -254,6 +254,7 @@ def choose_prompts(
 
 def synis(
     out: Path,
+    *,
     laid: Path,
     generator: str = "glyphs",
     labels: Path | None = None,
@@ -265,10 +266,20 @@ def synis(
     seed: int = 0,
     data_root: Path | None = None,
     device: str = "cpu",
-) -> ShiftGrid:
-    """Generate `per_cell` images for each cell that has a prompt, and return the grid of the prompts.
+) -> str:
+    """Generate images whose shift grows step by step (Syn-IS).
 
-    Arguments are those of `unseen shift generate`; an interrupted run is continued.
+    Every label is combined with every style. Writes a folder of images for each cell of the 8 x 8 grid of
+    shifts in meaning and style, prompts.csv and DATASHEET.md. Run again to continue.
+
+    Example: unseen shift generate synis --laid laid --per-cell 20
+
+    Options:
+        out: A new folder, or one of an interrupted run.
+        generator: glyphs, or module:function (runs its code).
+        styles: A CSV (name,prompt,negative). [the paper's 51]
+        per_cell: Number of images per cell.
+        licence: Licence of the images, for the datasheet.
     """
     (name, draw), (eyes, matrix) = choose_generator(generator), read_laid(laid, encoder, device)
     splits = load_source(source, data_root, seed)
@@ -287,7 +298,8 @@ def synis(
         licence=licence or "not stated; it follows from the generator's",
     )
     write_grid(out, prompts, name, draw, sheet)
-    return grid
+    cells = int((grid.counts > 0).sum())
+    return f"{cells * per_cell:,} images in {cells} of {grid.counts.size} cells\n{out / 'DATASHEET.md'}"
 
 
 def prompt_grid(

@@ -159,43 +159,36 @@ def _read(
 
 
 def write_halves(
-    entries: Sequence[ClassEntry],
-    root: Path,
-    out: Path,
-    limit: int | None = None,
-    seed: int = 0,
-) -> list[str]:
-    """Write ``validation.npz``, ``test.npz`` and ``classes.csv`` into the folder `out`, which is created.
+    manifest: Path, *, images: Path, out: Path, limit: int | None = None, id_up_to: str = "", seed: int = 0
+) -> str:
+    """Draw validation and test halves from a class manifest.
 
-    Labels are 1 for images of near and far classes, 0 for those of ID classes. Images are in the order of
-    ``classes.csv``, which has the number of images of each class (source, class, assignment) in either half.
+    Each half has as many ID as OOD images, drawn as evenly from the classes as possible. Labels are 0 for ID
+    and 1 for OOD. Writes validation.npz, test.npz and classes.csv, which has the number of images of each
+    class in either half, in their order.
 
-    Args:
-        entries: Classes of one manifest; dropped classes are omitted.
-        root: Location of the class folders, see `load_class_images`.
-        limit: Largest number of images of either kind in a half; None for all of the rarer kind.
-        seed: Seed of the draw.
-        out: Folder of the files.
+    Example: unseen classes halves manifest.csv --images . --out halves --limit 1000
 
-    Returns:
-        A line on each half.
+    Options:
+        limit: Largest number of ID images in a half. [all]
+        id_up_to (T1|T2): ID up to oodness 1 (T1) or 2 (T2). [as assigned]
     """
-    entries = [entry for entry in entries if entry.assignment != "dropped"]
+    entries = [entry for entry in read_manifest(manifest, id_up_to) if entry.assignment != "dropped"]
     ood = np.array([entry.ood for entry in entries])
-    halves = balanced_halves(class_files(entries, root), ood, limit, seed)
+    halves = balanced_halves(class_files(entries, images), ood, limit, seed)
     table, lines = pd.DataFrame(entries).rename(columns=COLUMNS)[["source", "class", "assignment"]], []
     for name, files in halves.items():
-        half = _read(entries, root, files, name, None)
+        half = _read(entries, images, files, name, None)
         table[name] = np.bincount(half.truth, minlength=len(entries))
-        images, classes = np.bincount(ood[half.truth]), (table[name] > 0).groupby(ood).sum()
+        counts, classes = np.bincount(ood[half.truth]), (table[name] > 0).groupby(ood).sum()
         write_npz(out / f"{name}.npz", replace(half, labels=ood[half.truth].astype(np.int64)))
         lines.append(
-            f"{name}: {images[0]:,} images of {classes[False]} ID classes, "
-            f"{images[1]:,} of {classes[True]} OOD classes"
+            f"{name}: {counts[0]:,} images of {classes[False]} ID classes, "
+            f"{counts[1]:,} of {classes[True]} OOD classes"
         )
     used = table[table[[*halves]].any(axis=1)]
     write_text(out / "classes.csv", used.to_csv(index=False, lineterminator="\n"))
-    return lines
+    return "\n".join((*lines, str(out)))
 
 
 def load_class_sets(

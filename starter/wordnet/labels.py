@@ -132,7 +132,7 @@ def match_all(
 ) -> tuple[WordNet, list[Matches]]:
     """Returns WordNet, and the matches of the ID classes and of the candidates.
 
-    Arguments are those of `unseen classes similarity`; matches are written to `matches`.
+    Arguments are those of `unseen classes assign`; matches are written to `matches`.
     """
     taxonomy, own = load_wordnet(wordnet), read_overrides(overrides) if overrides else {}
     lists: dict[str, tuple[str, ...]] = {}

@@ -22,7 +22,7 @@ def class_files(folder, weights, monkeypatch):
         replace(read_classifier(weights), classes=load_classes("cifar10")[1]),
         folder / "small.safetensors",
     )
-    return run("classes", "similarity", "--candidates", "tiny_imagenet.zip", "--out", "manifest.csv")
+    return run("classes", "assign", "--candidates", "tiny_imagenet.zip", "--out", "manifest.csv")
 
 
 def hasty_laid(folder, monkeypatch):

@@ -6,7 +6,7 @@ The modules import what does the work only when a command is called.
 from collections.abc import Callable
 from inspect import isfunction
 
-from unseen.cli import build, demo, estimate, organizer, participant, researcher
+from unseen.cli import build, demo, estimate, library, organizer, participant, researcher
 
 GROUPS = {
     "team": "The teams of a competition (organizers).",
@@ -49,7 +49,7 @@ def _commands() -> dict[str, Callable[..., object]]:
             if isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_"):
                 group, _, own = name.partition("_")
                 found[f"{group} {own}" if group in GROUPS else name.replace("_", "-")] = function
-    return found
+    return {**found, **{name: library.declared(target) for name, target in library.FUNCTIONS.items()}}
 
 
 COMMANDS = _commands()

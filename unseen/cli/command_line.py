@@ -115,6 +115,8 @@ def command_of(function: Callable[..., object]) -> Callable[..., None]:
         if study:
             found.write(folder := chosen.get("out", found.folder))
             echo(f"{found.text}\n\n{folder}")
+        elif isinstance(found, str):
+            echo(found)
 
     command.__doc__ = text
     command.__signature__ = Signature([*declared, *settings.values()])  # type: ignore[attr-defined]

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from taxonomy import synset_id, write_class_zip
+from taxonomy import synset_id, write_class_zip, write_taxonomy
 
 from starter.classifiers import read_classifier
 from starter.studies.confusions import (
@@ -15,7 +15,7 @@ from starter.studies.confusions import (
     sizes,
 )
 from starter.wordnet.assign import path_similarity, wu_palmer
-from starter.wordnet.manifest import ClassEntry
+from starter.wordnet.manifest import ClassEntry, write_manifest
 from submission import UnusableInput
 
 
@@ -69,11 +69,15 @@ def test_means_are_over_images(graph):
     assert predicted.loc["dog", "similarity"] == pytest.approx(similarity["fox", "dog"])
 
 
-def test_a_classifiers_own_predictions_make_the_graph(wordnet, tmp_path, weights):
+def test_a_classifiers_own_predictions_make_the_graph(tmp_path, weights):
     write_class_zip(tmp_path / "zoo.zip", ("fox", "poodle"), count=5)
     classifier = read_classifier(weights)
     known = [ClassEntry("digits", name, "", None, 0, "ID") for name in classifier.classes]
-    study = graph_study(wordnet, [*known, *OTHERS[:2]], "digits", f"tiny={weights}", tmp_path)
+    manifest = tmp_path / "manifest.csv"
+    taxonomy = write_taxonomy(tmp_path / "wordnet")
+    asked = {"images": tmp_path, "classifier": f"tiny={weights}", "wordnet": taxonomy}
+    write_manifest(manifest, [*known, *OTHERS[:2]])
+    study = graph_study(manifest, **asked, known="digits")
     edges = study.tables["edges"]
     assert edges["images"].sum() == 10
     assert set(edges["true"]) == {"fox", "poodle"}
@@ -82,4 +86,4 @@ def test_a_classifiers_own_predictions_make_the_graph(wordnet, tmp_path, weights
     assert names == {"edges.csv", "classes.csv", "predictions.csv", "graph.png", "similarities.png"}
     assert len(pd.read_csv(tmp_path / "out/edges.csv")) == len(edges)
     with pytest.raises(UnusableInput, match="zoo"):
-        graph_study(wordnet, OTHERS, "cifar10", "small=x.safetensors", tmp_path)
+        graph_study(manifest, **asked, known="cifar10")

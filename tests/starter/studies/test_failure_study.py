@@ -52,10 +52,10 @@ def test_sets_of_ones_own_are_a_kind(ood_built, tmp_path):
         folder = tmp_path / "mine" / sets.competition.classes[label]
         folder.mkdir(parents=True, exist_ok=True)
         cv2.imwrite(str(folder / f"{len(list(folder.iterdir()))}.png"), image[..., ::-1])
-    tables = failure_study(ood_built, ["mls", "msp"], [tmp_path / "mine"], images=30).tables
+    tables = failure_study(ood_built, ["mls", "msp"], shifted=[tmp_path / "mine"], images=30).tables
     assert tables["rejected"].ind.tolist() == ["clean", "corrupted", "mine"] * 2
     assert tables["rejected"].detector.tolist() == ["mls"] * 3 + ["msp"] * 3
     assert set(tables["differences"].detector) == {"msp"}
     (tmp_path / "mine").rename(tmp_path / "clean")
     with pytest.raises(UnusableInput, match="'clean' already"):
-        failure_study(ood_built, [], [tmp_path / "clean"], images=20)
+        failure_study(ood_built, shifted=[tmp_path / "clean"], images=20)

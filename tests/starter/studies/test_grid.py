@@ -121,7 +121,7 @@ def test_mistakes_get_one_clear_line(built, arguments, changes, word):
 
 def test_sets_of_a_competition_or_a_folder_are_measured(contest, tmp_path):
     random_laid()[1].save(tmp_path / "laid.safetensors")
-    table = measure_degrees(tmp_path, contest.root, "laids:encoder").tables["degrees"]
+    table = measure_degrees(tmp_path, contest.root, encoder="laids:encoder").tables["degrees"]
     assert table.columns.tolist() == ["set", "row", "semantic", "covariate"]
     assert list(dict.fromkeys(table["set"])) == [*contest.sets("val"), *contest.sets("test")]
     encoder, laid = random_laid()
@@ -135,5 +135,5 @@ def test_sets_of_a_competition_or_a_folder_are_measured(contest, tmp_path):
         (tmp_path / "sets" / name).mkdir(parents=True)
         for number in range(3):
             cv2.imwrite(str(tmp_path / "sets" / name / f"{number}.png"), np.full((40, 40, 3), 90, np.uint8))
-    table = measure_degrees(tmp_path, tmp_path / "sets", "laids:encoder", images=2).tables["degrees"]
+    table = measure_degrees(tmp_path, tmp_path / "sets", encoder="laids:encoder", images=2).tables["degrees"]
     assert table["set"].tolist() == ["a", "a", "b", "b"]

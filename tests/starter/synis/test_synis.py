@@ -175,7 +175,7 @@ def test_the_embedded_signs_fill_the_grid(tmp_path):
     """With an embedded encoder that has learnt next to nothing."""
     hasty_encoder().save(tmp_path / "encoder-0.safetensors")
     Laid(np.eye(LENGTH, dtype=np.float32), hasty_encoder().name).save(tmp_path / "laid.safetensors")
-    grid = synis(tmp_path / "out", tmp_path, per_cell=1)
-    cells = {f"s{s + 1}_c{c + 1}" for c, s in zip(*grid.counts.nonzero(), strict=True)}
-    assert {path.name for path in (tmp_path / "out").glob("s*")} == cells
+    text = synis(tmp_path / "out", laid=tmp_path, per_cell=1)
+    cells = {path.name for path in (tmp_path / "out").glob("s*")}
+    assert text.startswith(f"{len(cells)} images in {len(cells)} of 64 cells")
     assert len(list((tmp_path / "out").glob("s*/*.png"))) == len(cells) > 30

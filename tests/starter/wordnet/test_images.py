@@ -23,7 +23,7 @@ from starter.wordnet.images import (
     load_class_sets,
     write_halves,
 )
-from starter.wordnet.manifest import ClassEntry
+from starter.wordnet.manifest import ClassEntry, write_manifest
 from submission import UnusableInput
 
 
@@ -65,7 +65,10 @@ def test_halves_are_balanced_and_share_no_image(root, tmp_path):
         entry("zoo", "bear", "dropped"),
         *(entry("street", name, "ID") for name in ("car", "cab")),
     ]
-    lines = write_halves(entries, root, tmp_path / "out", seed=3)
+    manifest, unbalanced = tmp_path / "manifest.csv", tmp_path / "ood.csv"
+    write_manifest(manifest, entries)
+    write_manifest(unbalanced, entries[:2])
+    lines = write_halves(manifest, images=root, out=tmp_path / "out", seed=3).splitlines()
     assert lines[0] == "validation: 3 images of 2 ID classes, 3 of 2 OOD classes"
     table, pixels = pd.read_csv(tmp_path / "out/classes.csv"), []
     assert table["class"].tolist() == ["fox", "wolf", "car", "cab"]
@@ -77,11 +80,12 @@ def test_halves_are_balanced_and_share_no_image(root, tmp_path):
         assert half.labels.sum() == 3 == len(half) / 2
         pixels.append({image.tobytes() for image in half.images})
     assert not pixels[0] & pixels[1]
-    write_halves(entries, root, tmp_path / "again", seed=3)
+    write_halves(manifest, images=root, out=tmp_path / "again", seed=3)
     assert (tmp_path / "again/test.npz").read_bytes() == (tmp_path / "out/test.npz").read_bytes()
-    assert write_halves(entries, root, tmp_path / "few", limit=1)[1].startswith("test: 1 image")
+    few = write_halves(manifest, images=root, out=tmp_path / "few", limit=1)
+    assert few.splitlines()[1].startswith("test: 1 image")
     with pytest.raises(UnusableInput, match="of ID classes and of OOD classes are needed"):
-        write_halves(entries[:2], root, tmp_path / "none")
+        write_halves(unbalanced, images=root, out=tmp_path / "none")
 
 
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=8), st.integers(0, 100))

@@ -20,7 +20,8 @@ def test_a_class_manifest_tells_what_was_matched_and_assigned(folder, weights, m
     assert "unseen build DIR --track ood --classes manifest.csv" in text
     overrides = ["--overrides", "overrides.csv", "--matches", "matches.csv"]
     Path("overrides.csv").write_text("label,synset\ngriffin,bird\n")
-    command = ["classes", "pruning", "--candidates", "tiny_imagenet.zip", "--out", "pruned.csv", *overrides]
+    command = ["classes", "assign", "--rule", "pruning", "--candidates", "tiny_imagenet.zip", *overrides]
+    command += ["--out", "pruned.csv"]
     text = run(*command).text
     assert "1 by override" in text
     assert "sisters: near" in text
@@ -106,7 +107,7 @@ GRAPH = ["classes", "graph", "nowhere.csv", "--images", ".", "--classifier", "y"
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        (["classes", "pruning", "--candidates", "x", "--out", "y", "--wordnet", "nowhere"], "nowhere"),
+        (["classes", "assign", "--candidates", "x", "--out", "y", "--wordnet", "nowhere"], "nowhere"),
         (["classes", "halves", "nowhere.csv", "--images", ".", "--out", "x"], "nowhere"),
         (["classes", "nearest"], "nearest"),
         ([*GRAPH, "--out", "x"], "nowhere"),
