@@ -1,7 +1,7 @@
 """Jinja templates of all pages and texts: an unknown name is an error, and values are escaped.
 
-Text written by other people is also escaped for Markdown and for spreadsheets. All pages share the style in
-``page.css``; ``sort.js`` sorts their tables.
+Text written by other people is also escaped for Markdown and for spreadsheets. All pages extend
+``base.html``, with the style in ``page.css``; ``sort.js`` sorts their tables.
 """
 
 import base64
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def templates(folder: Path, escape: bool = True) -> "Environment":
-    """Returns a reader of the templates of a folder, which may include ``page.css`` and ``sort.js``.
+    """Returns a reader of the templates of a folder, which may extend ``base.html``.
 
     Args:
         folder: Folder of the templates.

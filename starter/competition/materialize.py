@@ -39,12 +39,19 @@ DATACV = {"train": "train_data", "val": "val", "test": "test_data"}
 """The folder of each part in DataCV's layout."""
 
 
-def materialize(competition: Competition, out: Path, layout: str = "npz", part: str = "train") -> Path:
-    """Write the sets of one part ("train", "val" or "test"); the same competition gives the same bytes.
+def materialize(competition: Competition, *, out: Path, layout: str = "npz", part: str = "train") -> Path:
+    """Write sets as files; run again to continue.
 
-    A set that is there is not written again, so an interrupted run goes on. In DataCV's layout
-    all meta-train sets share one ``labels.npy``; where they show different images, each gets a folder with
-    ``data.npy`` and ``labels.npy``, as validation sets have. Returns the part's folder in `out`.
+    Meta-train sets are rendered from their recipes; the same competition gives the same bytes. In DataCV's
+    layout the meta-train sets share one labels.npy; if they show different images, each gets a folder, as
+    validation sets have.
+
+    Example: unseen materialize contest --out sets --layout datacv
+
+    Options:
+        out: The folder to write to; it may hold several parts.
+        layout: npz, folders (of PNG files) or datacv (npy files).
+        part: train, val or test (images without labels).
     """
     for option, value, known in (("--layout", layout, LAYOUTS), ("--part", part, PARTS)):
         if value not in known:

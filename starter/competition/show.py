@@ -30,6 +30,22 @@ BINS = np.arange(0, 102.5, 2.5)
 """Edges of the histogram's bars, in percent."""
 
 
+def show(competition: Competition, sets: Sequence[str] = (), *, out: Path | None = None) -> str:
+    """Draw sets, and a histogram of accuracies, as PNG files.
+
+    The contact sheet names the operations and accuracies of sets for which these are public.
+
+    Example: unseen show contest train_0001 test_0003
+
+    Options:
+        sets (SET): Names of sets. [the first of each part]
+        out: The PNG file to write. [DIR/sheet.png]
+    """
+    sheet = contact_sheet(competition, sets, out or competition.root / "sheet.png")
+    histogram = plot_accuracies(competition, sheet.with_name("accuracies.png"))
+    return f"{sheet}\n{histogram}\n{summary(competition)}"
+
+
 def contact_sheet(competition: Competition, names: Sequence[str], out: Path) -> Path:
     """Write a PNG with a row of images per set, the first 16 of each, and a caption above the row.
 

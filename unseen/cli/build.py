@@ -1,4 +1,4 @@
-"""The commands that make a competition and show it: `build`, `train`, `show` and `materialize`."""
+"""The commands `build` and `train`."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +12,6 @@ from unseen.cli.options import Many, Resize
 
 if TYPE_CHECKING:
     from starter.tracks.settings import Settings
-    from submission.competition import Competition
 
 
 def build(
@@ -146,39 +145,3 @@ def train(
     named = f"{out.stem if ':' in arch else arch}={out}"  # the file tells its architecture
     networks = options.repeated("--network", network)
     options.tell_next("build", "DIR", "--source", source, *same, "--classifier", named, *networks)
-
-
-def show(competition: "Competition", sets: Many = (), *, out: Path | None = None) -> None:
-    """Draw sets, and a histogram of accuracies, as PNG files.
-
-    The contact sheet names the operations and accuracies of sets for which these are public.
-
-    Example: unseen show contest train_0001 test_0003
-
-    Options:
-        sets (SET): Names of sets. [the first of each part]
-        out: The PNG file to write. [DIR/sheet.png]
-    """
-    from starter.competition.show import contact_sheet, plot_accuracies, summary
-
-    sheet = out or competition.root / "sheet.png"
-    echo(contact_sheet(competition, sets, sheet))
-    echo(f"{plot_accuracies(competition, sheet.with_name('accuracies.png'))}\n{summary(competition)}")
-
-
-def materialize(competition: "Competition", *, out: Path, layout: str = "npz", part: str = "train") -> None:
-    """Write sets as files; run again to continue.
-
-    Meta-train sets are rendered from their recipes. In DataCV's layout the meta-train sets share one
-    labels.npy; if they show different images, each gets a folder.
-
-    Example: unseen materialize contest --out sets --layout datacv
-
-    Options:
-        out: The folder to write to; it may hold several parts.
-        layout: npz, folders (of PNG files) or datacv (npy files).
-        part: train, val or test (images without labels).
-    """
-    from starter.competition.materialize import materialize as write
-
-    echo(f"{len(competition.sets(part)):,} sets in {write(competition, out, layout, part)}")

@@ -115,7 +115,7 @@ def command_of(function: Callable[..., object]) -> Callable[..., None]:
         if study:
             found.write(folder := chosen.get("out", found.folder))
             echo(f"{found.text}\n\n{folder}")
-        elif isinstance(found, str):
+        elif found is not None:
             echo(found)
 
     command.__doc__ = text

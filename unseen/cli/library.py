@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 FUNCTIONS = {
+    "show": "starter.competition.show:show",
+    "materialize": "starter.competition.materialize:materialize",
     "classes halves": "starter.wordnet.images:write_halves",
     "classes graph": "starter.studies.confusions:graph_study",
     "shift encoder": "starter.encoders.two_tower:photo_encoder",
@@ -18,7 +20,7 @@ FUNCTIONS = {
     "detectors failure": "starter.studies.failure_study:failure_study",
     "detectors sanity": "starter.studies.sanity:sanity",
 }
-"""The function of each command, which returns a study, or the text to print."""
+"""The function of each command, which returns a study, or what to print."""
 KINDS: dict[str, Any] = {
     **{kind.__name__: kind for kind in (str, int, bool, Path)},
     **{f"{kind.__name__} | None": kind | None for kind in (str, int, Path)},

@@ -328,7 +328,7 @@ def export(
         from starter.competition.materialize import materialize
 
         for part in filter(competition.sets, ("train", "val", "test")):
-            materialize(competition, out / "participants", "datacv", part)
+            materialize(competition, out=out / "participants", layout="datacv", part=part)
     echo(f"{PLATFORMS[platform].LIMITS}\n{out / 'README.md'}")
 
 

@@ -91,7 +91,7 @@ def contents(folder):
 @pytest.mark.parametrize("part", ["train", "val"])
 @pytest.mark.parametrize("layout", ["npz", "folders"])
 def test_sets_and_their_accuracies_are_read_back(competition, tmp_path, part, layout):
-    folder = materialize(competition, tmp_path, layout, part)
+    folder = materialize(competition, out=tmp_path, layout=layout, part=part)
     paths = set_names(folder)
     assert [path.removeprefix(f"{folder}/").removesuffix(".npz") for path in paths] == list(
         competition.sets(part)
@@ -105,7 +105,7 @@ def test_sets_and_their_accuracies_are_read_back(competition, tmp_path, part, la
 
 
 def test_datacv_has_one_file_of_labels_where_all_sets_show_the_same_images(whole, tmp_path):
-    folder = materialize(whole, tmp_path, "datacv", "train")
+    folder = materialize(whole, out=tmp_path, layout="datacv", part="train")
     files = [name for name in listed(folder) if name.startswith("new_data")]  # as its kit finds them
     assert files == [f"new_data_{i:03d}.npy" for i in range(12)]
     assert set(listed(folder)) == {*files, "labels.npy"}
@@ -118,7 +118,7 @@ def test_datacv_has_one_file_of_labels_where_all_sets_show_the_same_images(whole
 
 def test_datacv_has_a_folder_a_set_where_they_differ(competition, tmp_path):
     for part in ("train", "val"):
-        folder = materialize(competition, tmp_path, "datacv", part)
+        folder = materialize(competition, out=tmp_path, layout="datacv", part=part)
         assert folder == tmp_path / {"train": "train_data", "val": "val"}[part]
         assert listed(folder) == list(competition.sets(part))
         for stored, wanted in zip(stored_sets(folder), expected(competition, part), strict=True):
@@ -128,9 +128,12 @@ def test_datacv_has_a_folder_a_set_where_they_differ(competition, tmp_path):
 
 
 def test_test_sets_are_numbered_from_1_and_have_no_labels(competition, tmp_path):
-    assert materialize(competition, tmp_path, "datacv", "test") == tmp_path / "test_data"
+    assert materialize(competition, out=tmp_path, layout="datacv", part="test") == tmp_path / "test_data"
     assert listed(tmp_path / "test_data") == ["001.npy", "002.npy"]
-    assert listed(materialize(competition, tmp_path, "npz", "test")) == ["test_0001.npz", "test_0002.npz"]
+    assert listed(materialize(competition, out=tmp_path, layout="npz", part="test")) == [
+        "test_0001.npz",
+        "test_0002.npz",
+    ]
     for number, wanted in enumerate(expected(competition, "test"), 1):
         found = np.load(tmp_path / f"test_data/00{number}.npy", allow_pickle=False)
         np.testing.assert_array_equal(found, wanted.images)
@@ -141,7 +144,7 @@ def test_test_sets_are_numbered_from_1_and_have_no_labels(competition, tmp_path)
 @pytest.mark.parametrize(("part", "file"), [("train", "train_data.npy"), ("val", "val_sets.npy")])
 def test_datacv_accuracies_stand_in_the_order_of_the_files(competition, whole, tmp_path, part, file):
     for number, each in enumerate((competition, whole)):
-        materialize(each, tmp_path / str(number), "datacv", part)
+        materialize(each, out=tmp_path / str(number), layout="datacv", part=part)
         targets = list(read_targets(each, part).values())
         for i, subject in enumerate(each.subjects):
             found = np.load(tmp_path / str(number) / "temp" / subject / "acc" / file, allow_pickle=False)
@@ -160,15 +163,15 @@ def test_after_an_interruption_it_goes_on_and_ends_in_the_same_bytes(competition
 
     monkeypatch.setattr("cv2.imencode", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        materialize(competition, tmp_path / "stopped", "folders")
+        materialize(competition, out=tmp_path / "stopped", layout="folders")
     monkeypatch.undo()
     folder = tmp_path / "stopped/train"
     written = {path: path.stat().st_mtime_ns for path in folder.iterdir() if path.is_dir()}
     assert 0 < len(written) < len(competition.sets("train"))
     (folder / ".train_0012.tmp").mkdir()  # as a kill leaves one
-    materialize(competition, tmp_path / "stopped", "folders")
+    materialize(competition, out=tmp_path / "stopped", layout="folders")
     assert written == {path: path.stat().st_mtime_ns for path in written}
-    materialize(competition, tmp_path / "whole", "folders")
+    materialize(competition, out=tmp_path / "whole", layout="folders")
     assert contents(tmp_path / "stopped") == contents(tmp_path / "whole")
 
 
@@ -184,12 +187,12 @@ def test_what_cannot_be_done_is_refused_before_anything_is_written(
     competition, tmp_path, changes, arguments, word
 ):
     with pytest.raises(UnusableInput, match=word):
-        materialize(with_fields(competition, **changes), tmp_path / "new", **arguments)
+        materialize(with_fields(competition, **changes), out=tmp_path / "new", **arguments)
     with pytest.raises(UnusableInput, match="is inside the competition"):
-        materialize(competition, competition.public / "sets")
+        materialize(competition, out=competition.public / "sets")
     without = with_fields(competition, sizes={**competition.sizes, "val": {}})
     with pytest.raises(UnusableInput, match="no val sets"):
-        materialize(without, tmp_path / "new", part="val")
+        materialize(without, out=tmp_path / "new", part="val")
     assert not list(tmp_path.glob("new/*/*"))
 
 
@@ -199,11 +202,11 @@ def test_a_folder_with_something_else_is_left_alone(competition, whole, tmp_path
     with pytest.raises(
         UnusableInput, match=r"mine/train holds other files, or was made with other settings: name"
     ):
-        materialize(competition, tmp_path / "mine")
-    materialize(competition, tmp_path / "sets", "npz", "val")
+        materialize(competition, out=tmp_path / "mine")
+    materialize(competition, out=tmp_path / "sets", layout="npz", part="val")
     before = contents(tmp_path / "sets")
     for other, layout in ((competition, "folders"), (competition, "datacv"), (whole, "npz")):
         with pytest.raises(UnusableInput, match=r"sets/val holds other files"):
-            materialize(other, tmp_path / "sets", layout, "val")
+            materialize(other, out=tmp_path / "sets", layout=layout, part="val")
     assert contents(tmp_path / "sets") == before
     assert contents(tmp_path / "mine") == {"train/thesis.txt": b"mine"}
