@@ -361,7 +361,7 @@ def fitting(rounds: int, small: bool) -> Figures:
     """Seconds to fit each method to observed sets, and to predict as many."""
     meta, found = made_up(10, 64, 500, 12 if small else 120), {}
     for name, method in methods_of("accuracy").items():
-        if name not in EXPENSIVE:
+        if name not in SLOW:
             found[name] = seconds(lambda method=method: clone(method).fit(meta).predict(meta.sets))
     order = sorted((name for name in found if found[name] >= 1), key=lambda name: -found[name])
     slow = "; ".join(f"`{name}` {found[name]:.1f}" for name in order)

@@ -263,11 +263,16 @@ class Copied(Competition):
         return super().file(relative)
 
 
+def use_one_thread() -> None:
+    """Let PyTorch, BLAS and OpenMP compute in one thread; over small arrays several wait for each other."""
+    torch.set_num_threads(1)
+    threadpool_limits(1)
+
+
 @lru_cache(maxsize=1)
 def _opened(work: Work) -> PublicSets:
     """Returns the sets of the work's competition, with one thread for each task of this process."""
-    torch.set_num_threads(1)
-    threadpool_limits(1)
+    use_one_thread()
     if sys.platform == "linux" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)):
         # Dask's workers return the memory of each forward pass, which makes ResNet-56 half as slow again.
         mallopt(-1, 1 << 30)  # M_TRIM_THRESHOLD
