@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
@@ -43,24 +44,22 @@ class Training:
     """The options of `unseen train`.
 
     Attributes:
-        source: Name in SOURCES or a path; the classifier is trained on its training split.
-        arch: Name in ARCHITECTURES, or module:function of a network registered by `use_network`.
-        hold_out: Fraction of each class's training images held out for testing, in [0, 0.9]; with 0, the
-            source's test split is used.
-        epochs: Number of passes over the images, an int >= 1.
-        batch: Number of images per step, an int >= 1.
-        rate: Peak learning rate, a float > 0.
-        flip: True to mirror images at random; not suitable for digits, for example.
-        seed: Seed of weights, order, crops and flips, and of the splits.
-        image_size: Height and width in pixels to which images are resized; 0 for the most common size.
-        resize: Kind of resizing, a name in RESIZES.
-        skip_unreadable: Largest fraction of unreadable images, in [0, 1); they are left out.
-        start: Initial weights, without the last layer if it is for other classes: "pretrained" for the
-            library's own, or the path of a weights file; "" for random ones.
+        arch: resnet56, ..., timm:NET, torchvision:NET, module:function.
+        source: A source, as for build, with its training images.
+        hold_out: Share of each class's training images to test on. [0: use the test images]
+        epochs: Number of passes over the images.
+        batch: Number of images in a step.
+        rate: Highest learning rate.
+        flip: Mirror images at random; not for digits.
+        seed: Seed of weights, order, crops and splits; use the same one for build.
+        image_size: Pixels of a side, as for build. [the commonest size]
+        resize: How to resize images.
+        skip_unreadable (SHARE): Largest share of unreadable images, which are left out.
+        start: Initial weights: a file, or pretrained (of a library's NET).
     """
 
-    source: str
     arch: str
+    source: str = "cifar10"
     hold_out: float = 0.0
     epochs: int = 60
     batch: int = 128
@@ -68,7 +67,7 @@ class Training:
     flip: bool = True
     seed: int = 0
     image_size: int = 0
-    resize: str = "crop"
+    resize: Literal["crop", "pad", "stretch"] = "crop"
     skip_unreadable: float = 0.01
     start: str = ""
 

@@ -8,9 +8,10 @@ from typer import echo
 
 from submission.errors import UnusableInput
 from unseen.cli import options
-from unseen.cli.options import Many, Resize
+from unseen.cli.options import Many
 
 if TYPE_CHECKING:
+    from starter.classifiers.train import Training
     from starter.tracks.settings import Settings
 
 
@@ -93,20 +94,9 @@ def _asked(file: Path | None, name: str, track: str, given: Mapping[str, Any]) -
 
 
 def train(
+    asked: "Training",
     *,
     out: Path,
-    arch: str,
-    source: str = "cifar10",
-    hold_out: float = 0.0,
-    epochs: int = 60,
-    batch: int = 128,
-    rate: float = 0.2,
-    flip: bool = True,
-    seed: int = 0,
-    image_size: int = 0,
-    resize: Resize = "crop",
-    skip_unreadable: float = 0.01,
-    start: str = "",
     data_root: Path | None = None,
     network: Many = (),
     device: str | None = None,
@@ -119,29 +109,16 @@ def train(
 
     Options:
         out: The .safetensors file to write.
-        arch: resnet56, ..., timm:NET, torchvision:NET, module:function.
-        source: A source, as for build, with its training images.
-        hold_out: Share of images to test on. [0: use the test images]
-        epochs: Number of passes over the images.
-        batch: Number of images in a step.
-        rate: Highest learning rate.
-        flip: Mirror images at random; not for digits.
-        seed: Seed of everything random; use the same one for build.
-        image_size: Pixels of a side, as for build. [the commonest size]
-        start: Initial weights: a file, or pretrained (of a library's NET).
         device: cpu, cuda, ... [a GPU if there is one, else cpu]
     """
     from starter.classifiers import train as training
 
-    asked = training.Training(
-        *(source, arch, hold_out, epochs, batch, rate, flip, seed, image_size, resize, skip_unreadable, start)
-    )
     echo(training.train(asked, out, device, data_root))
-    usual = training.Training(source, arch)
+    usual = training.Training(asked.arch)
     names = ("image_size", "resize", "skip_unreadable", "seed")
     told = [(name, getattr(asked, name)) for name in names if getattr(asked, name) != getattr(usual, name)]
     told += [("data_root", data_root)] if data_root else []
     same = [word for name, value in told for word in (f"--{name.replace('_', '-')}", value)]
-    named = f"{out.stem if ':' in arch else arch}={out}"  # the file tells its architecture
+    named = f"{out.stem if ':' in asked.arch else asked.arch}={out}"  # the file tells its architecture
     networks = options.repeated("--network", network)
-    options.tell_next("build", "DIR", "--source", source, *same, "--classifier", named, *networks)
+    options.tell_next("build", "DIR", "--source", asked.source, *same, "--classifier", named, *networks)

@@ -14,10 +14,11 @@ from typer.main import get_command
 
 from submission.errors import InvalidSubmission, UnusableInput, printable
 from unseen.cli import COMMANDS, GROUPS, PANELS, WORDS
+from unseen.cli.library import SETTINGS, declared
 from unseen.cli.options import COMMON, Many, declare, documented, first_line, lines_of, use_networks
 
 PURPOSE = "Predict a frozen classifier's accuracy on data without labels."
-SETTINGS: dict[str, Any] = {
+LOOK: dict[str, Any] = {
     "rich_markup_mode": None,
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
@@ -33,7 +34,7 @@ class Command(TyperCommand):
     """
 
     def __init__(self, name: str, function: Callable[..., object]) -> None:
-        super().__init__(name, help=documented(function)[0], **SETTINGS)
+        super().__init__(name, help=documented(function)[0], **LOOK)
         self.function = function
 
     def load(self) -> "Command":
@@ -77,12 +78,21 @@ def _print_all(context: Context, wanted: bool) -> None:
 def command_of(function: Callable[..., object]) -> Callable[..., None]:
     """Returns the function from which Typer makes a command.
 
-    A parameter `competition` is opened from its folder, and `given` stands for the settings of a build. A
-    command with a device also takes networks of the user's own. A returned study is written and printed.
+    A parameter `competition` is opened from its folder, `given` stands for the settings of a build, and one
+    of a class in `SETTINGS` for its fields. A command with a device also takes networks of the user's own. A
+    returned study is written and printed.
     """
     text, own = documented(function)
     notes, taken = {**lines_of(COMMON), **own}, signature(function)
-    parameters, study = dict(taken.parameters), taken.return_annotation == "Study"
+    parameters, study = dict[str, Parameter](), taken.return_annotation == "Study"
+    groups = dict[str, Callable[..., object]]()
+    for name, each in taken.parameters.items():
+        if each.annotation in SETTINGS:
+            groups[name] = declared(SETTINGS[each.annotation])
+            parameters |= signature(groups[name]).parameters
+            notes |= documented(groups[name])[1]
+        else:
+            parameters[name] = each
     if "device" in parameters:
         parameters.setdefault("network", Parameter("network", OPTION, annotation=Many, default=()))
     if study:
@@ -95,12 +105,12 @@ def command_of(function: Callable[..., object]) -> Callable[..., None]:
         how: dict[str, Any] = {"is_eager": True, "expose_value": False, "callback": _print_all}
         settings = {"": declare(wanted, "", "Show all options and exit.", **how), **settings_of_build()}
     often = own if settings else notes
-    declared = [declare(each, *notes[name], hidden=name not in often) for name, each in parameters.items()]
+    options = [declare(each, *notes[name], hidden=name not in often) for name, each in parameters.items()]
 
     def command(**values: Any) -> None:
         chosen = {name: value for name, value in values.items() if value not in (None, [])}
         for name, each in parameters.items():  # 1 is the least where the default counts something, else 0
-            least = int(type(each.default) is int and each.default > 0)
+            least = int(name in taken.parameters and type(each.default) is int and each.default > 0)
             if isinstance(value := chosen.get(name), int | float) and value < least:
                 raise UnusableInput(f"--{name.replace('_', '-')} must be at least {least}, got {value}")
         use_networks(chosen.get("network"))
@@ -111,6 +121,9 @@ def command_of(function: Callable[..., object]) -> Callable[..., None]:
 
             chosen["competition"] = Competition.open(chosen["competition"])
         chosen["given"] = {name: chosen[name] for name in settings if name in chosen}
+        for name, make in groups.items():
+            fields = signature(make).parameters
+            chosen[name] = make(**{field: chosen[field] for field in fields if field in chosen})
         found: Any = function(**{name: value for name, value in chosen.items() if name in taken.parameters})
         if study:
             found.write(folder := chosen.get("out", found.folder))
@@ -119,7 +132,7 @@ def command_of(function: Callable[..., object]) -> Callable[..., None]:
             echo(found)
 
     command.__doc__ = text
-    command.__signature__ = Signature([*declared, *settings.values()])  # type: ignore[attr-defined]
+    command.__signature__ = Signature([*options, *settings.values()])  # type: ignore[attr-defined]
     return command
 
 
@@ -150,14 +163,14 @@ class Panels(TyperGroup):
 
 def command_line() -> TyperGroup:
     """Returns the application `unseen`; of commands only what their help is listed by."""
-    root = Typer(help=PURPOSE, no_args_is_help=True, cls=Panels, **SETTINGS)
+    root = Typer(help=PURPOSE, no_args_is_help=True, cls=Panels, **LOOK)
     root.callback()(options)
     top = get_command(root)
     assert isinstance(top, TyperGroup)
     for name, function in COMMANDS.items():
         group, _, own = name.rpartition(" ")
         if group and group not in top.commands:
-            top.commands[group] = TyperGroup(name=group, help=GROUPS[group], no_args_is_help=True, **SETTINGS)
+            top.commands[group] = TyperGroup(name=group, help=GROUPS[group], no_args_is_help=True, **LOOK)
         holder = top.commands[group] if group else top
         assert isinstance(holder, TyperGroup)
         holder.commands[own] = Command(own, function)

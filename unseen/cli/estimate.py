@@ -4,12 +4,15 @@ import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from typer import Exit, echo
 
 from submission.errors import UnusableInput
-from unseen.cli.options import Many, Resize
+from unseen.cli.options import Many
+
+if TYPE_CHECKING:
+    from unseen.estimation.inputs import Asked
 
 
 def estimate(
@@ -21,19 +24,10 @@ def estimate(
     model: str | None = None,
     labelled: Path | None = None,
     classes: Path | None = None,
-    train_sets: int | None = None,
-    referees: Many = (),
-    image_size: int = 0,
-    resize: Resize = "crop",
-    skip_unreadable: float = 0.01,
-    device: str = "cpu",
-    engine: str = "",
+    asked: "Asked",
     second: Many = (),
     features: Many = (),
     probabilities: bool = False,
-    margin: float = 0.05,
-    level: float = 0.9,
-    window: int | None = None,
     fail_below: float | None = None,
     out: Path = Path(),
     as_json: bool = False,
@@ -54,16 +48,9 @@ def estimate(
         model (NAME=WEIGHTS): A model, as for build.
         labelled (DIR): With a model: folder of CLASS/IMAGE.
         classes (FILE): The model's classes in order, one a line.
-        train_sets: With a model: number of sets to learn from, 0 or 6 to 1000. [24]
-        referees (SPEC): With a model: as build's --referee.
-        image_size (PIXELS): Side to which images are resized; 0: the commonest.
-        engine: What runs a model: openvino, or torch. [openvino on CPUs]
         second (FILE): A second model's logits, labelled first.
         features (FILE): Features (n, d), labelled first.
         probabilities: FILEs hold probabilities.
-        margin: A fall of more than this, a fraction, is told.
-        level: Of the intervals.
-        window (IMAGES): Estimate each so many images, as of a stream.
         fail_below (ACCURACY): Exit with 1 below this, a fraction.
         out (FOLDER): The folder of estimate.html, .json and .csv.
     """
@@ -81,19 +68,15 @@ def estimate(
     photos = dict[str, list[tuple[str, Any]]]()
     with redirect_stdout(sys.stderr if as_json else sys.stdout):
         if model is not None and labelled is not None:
-            from starter.images.reading import Fit
-            from unseen.estimation.images import Asked, estimate_images
+            from unseen.estimation.images import estimate_images
 
-            fit = Fit((image_size, image_size) if image_size else None, resize, skip_unreadable)
-            count = 24 if train_sets is None else train_sets
-            rules = margin, level, window
-            asked = Asked(count, tuple(referees), fit, device, *rules, engine, named)
-            found, photos = estimate_images(model, labelled, given, asked)
+            found, photos = estimate_images(model, labelled, given, asked, named)
         elif logits is not None and labels is not None:
             from unseen.estimation.from_logits import estimate as run
 
             other, inner = ((each[0], each[1:]) if each else None for each in (second, features))
-            found = run(logits, labels, given, other, inner, probabilities, margin, level, window, named)
+            rules = asked.margin, asked.level, asked.window
+            found = run(logits, labels, given, other, inner, probabilities, *rules, named)
     *pages, data = write_estimation(found, out, photos, fail_below)
     echo(data.read_text() if as_json else "\n".join(map(str, (f"{found}\n", *pages, data))), nl=not as_json)
     if fail_below is not None and (low := found.below(fail_below)):

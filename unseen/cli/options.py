@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from inspect import Parameter, cleandoc
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 from typer import Argument, Option, echo
 
@@ -31,8 +31,6 @@ Options:
     device: The device that runs classifiers: cpu, cuda, cuda:1, mps.
     network: module:function of a network of yours, whose code runs.
     data_root: The folder of a named source, or of its download.
-    resize: How to resize images.
-    skip_unreadable (SHARE): Share of unreadable images to allow.
     cluster (ADDRESS|local:N): A Dask cluster to work on. [this process]
     cache (PATH|URL): Where observations are kept. [DIR/cache]
     names (METHOD|module:Class): Methods of the kit, or your own.
@@ -66,7 +64,6 @@ FLAGS = {
 }
 """Options that are not named after their parameter."""
 Many = Sequence[str]
-Resize = Literal["crop", "pad", "stretch"]
 KINDS = {str: "TEXT", Path: "PATH", int: "NUMBER", float: "NUMBER"}
 """What the help calls a value, by type."""
 
@@ -83,8 +80,8 @@ def first_line(text: str | None) -> str:
 
 
 def lines_of(text: str) -> dict[str, tuple[str, str]]:
-    """Returns placeholder and help by parameter, from the lines below "Options:"."""
-    below = text.partition("\n\nOptions:\n")[2]
+    """Returns placeholder and help by parameter, from the lines below "Options:", or "Attributes:"."""
+    below = re.split("\n\n(?:Options|Attributes):\n", text)[-1]
     found = re.findall(r"^    (\w+)(?: \((.*?)\))?: (.*(?:\n     .*)*)", below, re.MULTILINE)
     return {name: (placeholder, " ".join(words.split())) for name, placeholder, words in found}
 

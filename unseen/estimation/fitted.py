@@ -16,6 +16,7 @@ from baselines.contract.intervals import USUAL, Remoteness, descriptions
 from starter.observing.observation import MetaTrain, Moments, Observation, Source, once
 from submission.arrays import FloatArray, IntArray
 from unseen.estimation.estimation import NEAR, SetEstimate
+from unseen.estimation.inputs import Asked
 
 METHODS = ("atc-ne-ts", "doc-ts", "cot", "cott", "cott-em", "mlls", "cbpe", "suitability")
 """Methods that need logits alone."""
@@ -132,15 +133,15 @@ class Fitted:
         """The accuracy on the labelled images, a fraction."""
         return self.source.accuracy
 
-    def estimate(self, seen: Observation, margin: float, level: float) -> SetEstimate:
-        """Returns the estimate of one set, its interval at `level`, and the estimate of each method."""
+    def estimate(self, seen: Observation, asked: Asked) -> SetEstimate:
+        """Returns the estimate of one set, its interval, and the estimate of each method."""
         found = {name: float(method.predict([seen])[0]) for name, method in self.methods.items()}
         values = np.array([found[name] for name in self.centres])
         shares = em_prior(calibrated(seen, bias_corrected(self.source)), source_prior(self.source))
         sure, known = confidence_log_odds(seen), _known_confidence(self.source)
         distance = float(wasserstein_distance(sure, known) / max(known.std(), 1e-9))
-        low, high = self._interval(values, seen, distance, level)
-        bar = self.accuracy - margin
+        low, high = self._interval(values, seen, distance, asked.level)
+        bar = self.accuracy - asked.margin
         each = SetEstimate(
             seen.set_name,
             len(seen),

@@ -12,9 +12,9 @@ from unseen.estimation.estimation import Estimation, SetEstimate
 from unseen.estimation.fitted import CENTRES, Fitted, Learnt
 from unseen.estimation.inputs import (
     Array,
+    Asked,
     Sets,
     beside,
-    check_rules,
     comparable,
     read_labels,
     read_logits,
@@ -65,7 +65,7 @@ def estimate(
     Returns:
         The estimate and interval of each set, with a check on halves of the labelled images.
     """
-    check_rules(margin, level, window)
+    asked = Asked(margin=margin, level=level, window=window)
     known = read_logits(logits, "logits", probabilities)
     truth = read_labels(labels, known)
     if len(classes) not in (0, known.shape[1]):
@@ -87,34 +87,32 @@ def estimate(
             width = values.shape[1]
             seen[i] = replace(seen[i], features=values.astype(np.float32))
         seen = with_features(seen)
-    return estimate_seen(seen[0], truth, seen[1:], None, margin, level, window, classes)
+    return estimate_seen(seen[0], truth, seen[1:], asked, classes)
 
 
 def estimate_seen(
     source: Observation,
     labels: IntArray,
     seen: Sequence[Observation],
-    learnt: Learnt | None,
-    margin: float,
-    level: float,
-    window: int | None,
-    classes: Sequence[str] = (),
+    asked: Asked,
+    classes: Sequence[str],
+    learnt: Learnt | None = None,
 ) -> Estimation:
     """Estimate the accuracy on observed sets from the observed labelled images; see `estimate`."""
-    if window is not None:
+    if asked.window is not None:
         seen = [
             _part(whole, rows, f"{whole.set_name} {rows[0]}")
             for whole in seen
-            for rows in windows(len(whole), window)
+            for rows in windows(len(whole), asked.window)
         ]
     fitted = Fitted.of(source, labels, learnt=learnt, classes=classes)
     return Estimation(
         fitted.accuracy,
         len(labels),
-        level,
-        margin,
-        tuple(fitted.estimate(each, margin, level) for each in seen),
-        tuple(_halves(source, labels, margin, level)),
+        asked.level,
+        asked.margin,
+        tuple(fitted.estimate(each, asked) for each in seen),
+        tuple(_halves(source, labels, asked)),
         fitted.classes,
         fitted.centres,
         fitted.compared,
@@ -122,16 +120,14 @@ def estimate_seen(
     )
 
 
-def _halves(
-    seen: Observation, labels: IntArray, margin: float, level: float
-) -> Iterator[tuple[SetEstimate, float]]:
+def _halves(seen: Observation, labels: IntArray, asked: Asked) -> Iterator[tuple[SetEstimate, float]]:
     """Yields the estimate of each half of the labelled images from the other half, and its true accuracy."""
     order = np.random.default_rng(0).permutation(len(labels))
     for side in (0, 1):
         tested, known = np.sort(order[side::2]), np.sort(order[1 - side :: 2])
         half = _part(seen, tested, f"half {side + 1}")
         fitted = Fitted.of(_part(seen, known, "labelled"), labels[known], CENTRES)
-        yield fitted.estimate(half, margin, level), float((half.predicted == labels[tested]).mean())
+        yield fitted.estimate(half, asked), float((half.predicted == labels[tested]).mean())
 
 
 def _part(seen: Observation, rows: IntArray, name: str) -> Observation:

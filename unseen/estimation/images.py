@@ -1,11 +1,11 @@
 """Estimates from a model and images, with meta-train sets made by distorting labelled images.
 
-Reading, splitting and observing are in one module, since all of them follow the settings in `Asked`.
+Reading, splitting and observing are in one module, since all of them follow the same settings.
 """
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -33,37 +33,12 @@ from submission.errors import UnusableInput, printable, unusable
 from unseen.estimation.estimation import Estimation
 from unseen.estimation.fitted import Learnt
 from unseen.estimation.from_logits import estimate_seen, with_features
-from unseen.estimation.inputs import check_enough, check_rules, set_names, windows
+from unseen.estimation.inputs import Asked, check_enough, set_names, windows
 
 GROUP = "wide"
 """Group of the operations that make meta-train sets."""
-LEAST_SETS = 6
-"""Smallest number of meta-train sets, if there are any."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """Settings of an estimate from images, as the options of `unseen estimate` say.
-
-    There are 6 to 1,000 meta-train sets of `set_size` images, or none for an estimate from logits alone.
-    Without names the classes are the labelled folders, sorted. Margin and level are fractions.
-    """
-
-    train_sets: int = 24
-    referees: tuple[str, ...] = ()
-    fit: Fit = field(default_factory=Fit)
-    device: str = "cpu"
-    margin: float = 0.05
-    level: float = 0.9
-    window: int | None = None
-    engine: str = ""
-    classes: tuple[str, ...] = ()
-    set_size: int = 200
-
-    def __post_init__(self) -> None:
-        check_rules(self.margin, self.level, self.window)
-        if not 0 <= self.train_sets <= 1000 or 0 < self.train_sets < LEAST_SETS:
-            raise UnusableInput(f"--train-sets must be 0, or {LEAST_SETS} to 1,000, got {self.train_sets}")
+SET_SIZE = 200
+"""Number of images in a meta-train set, where there are as many."""
 
 
 def read_labelled(path: Path, fit: Fit, named: tuple[str, ...] = ()) -> tuple[ImageSet, tuple[str, ...]]:
@@ -96,14 +71,16 @@ def read_unlabelled(path: Path, fit: Fit) -> list[tuple[str, Pixels]]:
 
 
 def estimate_images(
-    model: str, labelled: Path, unlabelled: Sequence[Path], asked: Asked
+    model: str, labelled: Path, unlabelled: Sequence[Path], asked: Asked, named: tuple[str, ...] = ()
 ) -> tuple[Estimation, dict[str, list[tuple[str, Pixels]]]]:
     """Returns the estimates for folders or zips of images, and the files and images of each set by its name.
 
-    The model is NAME=WEIGHTS, see `starter.classifiers.load_classifier`; its classes are those that `asked`
-    names, or the names of the labelled folders, sorted.
+    The model is NAME=WEIGHTS, see `starter.classifiers.load_classifier`; its classes are the `named`
+    ones, or the names of the labelled folders, sorted.
     """
-    known, classes = read_labelled(labelled, asked.fit, asked.classes)
+    size = (asked.image_size, asked.image_size) if asked.image_size else None
+    fit = Fit(size, asked.resize, asked.skip_unreadable)
+    known, classes = read_labelled(labelled, fit, named)
     size = known.images.shape[1:3]
     engine, precision = chosen(asked.engine, "", asked.device)
     encoders = load_referees(asked.referees, asked.device, precision, engine)
@@ -114,7 +91,7 @@ def estimate_images(
             f"{error}: the folders of {labelled}, or a file given by --classes, must name the classes of the "
             "model in its order; an empty folder is a class without images"
         ) from error
-    fit = replace(asked.fit, size=size)
+    fit = replace(fit, size=size)
     names = set_names(unlabelled)
     photos = {name: read_unlabelled(path, fit) for name, path in zip(names, unlabelled, strict=True)}
     sets = [ImageSet(name, np.stack([image for _, image in each]), None) for name, each in photos.items()]
@@ -149,7 +126,7 @@ def estimate_sets(
         rows = parted(known.labels, 3 if encoders else 2)
         if asked.train_sets:
             reference, base, probed = (known.take(rows[part]) for part in (0, 1, -1))
-            recipes = draw_recipes(GROUP, asked.train_sets, 0, min(asked.set_size, len(base)))
+            recipes = draw_recipes(GROUP, asked.train_sets, 0, min(SET_SIZE, len(base)))
             made = [FromRecipe(recipe, base) for recipe in recipes]
             splits = Splits(classifier.classes, probed, reference, base, base, base)
             referees = fit_referees(encoders, splits, 0, cache, classifier.place)
@@ -161,8 +138,7 @@ def estimate_sets(
         learnt = _learnt(rows, made, source, known.labels, observer, needs) if made else None
         if features:
             source, *others = with_features([source, *others])
-        rules = asked.margin, asked.level, asked.window
-        return estimate_seen(source, known.labels, others, learnt, *rules, classifier.classes)
+        return estimate_seen(source, known.labels, others, asked, classifier.classes, learnt)
 
 
 def _learnt(

@@ -1,8 +1,9 @@
 """The input of an estimate: logits, labels and features, each checked."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,8 +17,8 @@ FEWEST = 50
 LEAST = 1e-12
 """Smallest probability, to which smaller ones are raised: logits are logarithms of probabilities."""
 LARGEST = np.finfo(np.float32).max
-SMALLEST = 20
-"""Smallest number of images in a window."""
+SMALLEST, LEAST_SETS = 20, 6
+"""Smallest numbers of images in a window, and of meta-train sets, if there are any."""
 WIDEST = 256
 """Largest number of features: more are projected on this many random directions, which nearly keeps their
 distances."""
@@ -30,13 +31,44 @@ Sets = Array | Sequence[Array] | Mapping[str, Array]
 """One set, several in a list, or several by name."""
 
 
-def check_rules(margin: float, level: float, window: int | None) -> None:
-    """Raise UnusableInput if the margin, the intervals' level or the size of windows is out of range."""
-    if not (0 < level < 1 and 0 <= margin <= 1 and (window is None or window >= SMALLEST)):
-        raise UnusableInput(
-            "--level must lie between 0 and 1, --margin must be a fraction in [0, 1], and --window a whole "
-            f"number of {SMALLEST} images or more, got {level:g}, {margin:g} and {window}"
-        )
+@dataclass(frozen=True)
+class Asked:
+    """Settings of an estimate, the options of `unseen estimate`; all but the last three are for images.
+
+    Attributes:
+        train_sets: With a model: number of sets to learn from, 0 or 6 to 1000.
+        referees (SPEC): With a model: as build's --referee.
+        image_size (PIXELS): Side to which images are resized; 0: the commonest.
+        resize: How to resize images.
+        skip_unreadable (SHARE): Share of unreadable images to allow.
+        device: The device that runs classifiers: cpu, cuda, cuda:1, mps.
+        engine: What runs a model: openvino, or torch. [openvino on CPUs]
+        margin: A fall of more than this, a fraction, is told.
+        level: Of the intervals.
+        window (IMAGES): Estimate each so many images, as of a stream.
+    """
+
+    train_sets: int = 24
+    referees: tuple[str, ...] = ()
+    image_size: int = 0
+    resize: Literal["crop", "pad", "stretch"] = "crop"
+    skip_unreadable: float = 0.01
+    device: str = "cpu"
+    engine: str = ""
+    margin: float = 0.05
+    level: float = 0.9
+    window: int | None = None
+
+    def __post_init__(self) -> None:
+        good = self.window is None or self.window >= SMALLEST
+        if not (0 < self.level < 1 and 0 <= self.margin <= 1 and good):
+            raise UnusableInput(
+                "--level must lie between 0 and 1, --margin must be a fraction in [0, 1], and --window a "
+                f"whole number of {SMALLEST} images or more, got {self.level:g}, {self.margin:g} and "
+                f"{self.window}"
+            )
+        if not 0 <= self.train_sets <= 1000 or 0 < self.train_sets < LEAST_SETS:
+            raise UnusableInput(f"--train-sets must be 0, or {LEAST_SETS} to 1,000, got {self.train_sets}")
 
 
 def read_classes(path: Path) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ import torch
 from command_line import run
 from safetensors.torch import save_file
 
-from starter.images.reading import Fit
 from starter.sources.glyphs.digits import CLASSES, glyph_splits
 from submission.errors import UnusableInput
 from unseen.estimation.images import Asked, estimate_images, parted
@@ -45,6 +44,7 @@ def write_photos(folder):
 def photos(written_photos, tmp_path, monkeypatch):
     """The working folder, with links to those files: a test may take some away."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("unseen.estimation.images.SET_SIZE", 60)
     shutil.copytree(written_photos, tmp_path, copy_function=os.link, dirs_exist_ok=True)
     return tmp_path
 
@@ -54,11 +54,12 @@ def written(path, image):
     cv2.imwrite(str(path), image[:, :, ::-1])
 
 
-def estimated(weights, *unlabelled, **asked):
-    return estimate_images(f"tiny={weights}", Path("val"), [*map(Path, unlabelled)], Asked(**asked))
+def estimated(weights, *unlabelled, classes=(), **asked):
+    sets = [*map(Path, unlabelled)]
+    return estimate_images(f"tiny={weights}", Path("val"), sets, Asked(**asked), classes)
 
 
-SMALL = {"train_sets": 6, "set_size": 60}
+SMALL = {"train_sets": 6}
 
 
 def test_a_model_is_judged_on_folders_of_images(photos, weights):
@@ -116,7 +117,7 @@ def test_folders_may_have_any_names_and_images_get_the_size_asked_for(photos, we
     names = ["Tuesday, 8 o'clock (1)", "v1.2"]
     shutil.move("today", names[0])
     shutil.move("dark", names[1])
-    found, pictures = estimated(weights, *names, train_sets=0, fit=Fit((24, 24), "stretch"))
+    found, pictures = estimated(weights, *names, train_sets=0, image_size=24, resize="stretch")
     assert ([each.name for each in found.sets], list(pictures)) == (names, names)
     assert pictures["v1.2"][0][1].shape == (24, 24, 3)
     with pytest.raises(UnusableInput, match=r"v1\.2 is given twice"):
