@@ -76,17 +76,22 @@ def _entry_problems(
             yield f"submission {entry.number} has another score than its file"
 
 
-def backup(competition: Competition, out: Path) -> str:
-    """Write the ledger and the files of the build as a zip that its owner alone can read; returns the head.
+def backup(competition: Competition, file: Path) -> str:
+    """Write the organizer's private files to one zip file.
 
-    The ledger is copied by SQLite while submissions may come in. Unpacked in the competition's folder, the
-    zip restores the private part; `pack` writes the public part.
+    The file holds the ledger with its newest rows, every submission and every solution; submissions may come
+    in meanwhile. docs/how-to/verifying.md explains how to restore it.
+
+    Example: unseen backup contest contest-backup.zip
+
+    Options:
+        file: The zip to write: it holds hidden labels.
     """
-    competition.check_output(out, ".zip")
+    competition.check_output(file, ".zip")
     with (
         tempfile.TemporaryDirectory() as folder,
         opened(competition) as ledger,
-        replacing(out, private=True) as temporary,
+        replacing(file, private=True) as temporary,
     ):
         copied = Path(folder) / "contest.sqlite"
         head = ledger.copy(copied)
@@ -94,4 +99,4 @@ def backup(competition: Competition, out: Path) -> str:
             for path in (*(competition.private / name for name in BUILT), copied):
                 if path.exists():
                     archive.write(path, f"private/{path.name}")
-    return head
+    return f"{file}, with the ledger up to head {head}"

@@ -21,16 +21,18 @@ Palmer's values differ.
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from starter.wordnet.labels import Match, Matches
-from starter.wordnet.manifest import Assignment, ClassEntry, assignment
+from starter.wordnet.labels import Match, Matches, match_all
+from starter.wordnet.manifest import Assignment, ClassEntry, assignment, summary, write_manifest
 from starter.wordnet.wordnet import WordNet
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 
+RULES = ("similarity", "pruning")
 _NONE = 10_000
 """Number of edges where there is no path; twice that still fits an int16."""
 
@@ -282,3 +284,47 @@ class _Boundary:
         """Returns the ID classes with which a synset has a hypernym in common."""
         shared = (self.children.get(hypernym, ()) for hypernym in self.wordnet.hypernyms[synset])
         return list(dict.fromkeys(self.labels[each] for some in shared for each in some))
+
+
+def assign_classes(
+    *,
+    out: Path,
+    candidates: Sequence[str],
+    known: str = "cifar10",
+    rule: str = "similarity",
+    threshold: float = 0.45,
+    near: float = 0.6,
+    hyponyms: bool = False,
+    exclude: Sequence[str] = (),
+    overrides: Path | None = None,
+    matches: Path | None = None,
+    wordnet: Path | None = None,
+) -> str:
+    """Write a class manifest: ID, near OOD and far OOD by WordNet.
+
+    Similarity assigns each class by its distance to the nearest ID class. Pruning drops classes that could
+    be mistaken for an ID class. Lists are named cifar10, imagenet-1k, imagenet-21k and imagenet-21k-p; a file
+    has one label or WordNet id per line.
+
+    Example: unseen classes assign --id cifar10 --candidates tiny_imagenet.zip --out manifest.csv
+
+    Options:
+        out (FILE): The manifest to write, a CSV file.
+        rule: The rule that assigns classes: similarity or pruning.
+        threshold: Similarity: largest distance of a class that is ID.
+        near: Similarity: largest distance of a class that is near OOD.
+        hyponyms: Similarity: count all kinds of an ID class as ID.
+        exclude: Pruning: a synset to drop, or none. [organism.n.01]
+    """
+    if rule not in RULES:
+        raise UnusableInput(f"--rule {rule!r} is unknown; there are {', '.join(RULES)}")
+    taxonomy, (own, *others) = match_all(known, candidates, overrides, matches, wordnet)
+    lines = [each.describe() for each in (own, *others)]
+    if rule == "similarity":
+        entries = similarity_benchmark(taxonomy, own, others, threshold, near, hyponyms)
+    else:
+        entries = prune(taxonomy, own, others, [name for name in exclude or [ORGANISM] if name != "none"])
+        lines.append(f"\n{steps_text(entries)}")
+    write_manifest(out, entries)
+    following = f"unseen build DIR --track ood --classes {out} --images FOLDER"
+    return "\n".join((*lines, f"\n{summary(entries)}\n\n{out}\nNext: {following}"))

@@ -54,17 +54,6 @@ def test_a_mistyped_command_is_corrected():
     assert "Did you mean 'laid'?" in run("shift", "leid", check=False).text
 
 
-@pytest.mark.parametrize("word", unseen.cli.WORDS)
-def test_another_tools_word_is_answered_with_commands(word):
-    found = run(word, check=False)
-    assert found.code == 2
-    assert word not in COMMANDS
-    assert all(
-        f"unseen {name}: {COMMANDS[name].help.splitlines()[0]}" in found.text
-        for name in unseen.cli.WORDS[word]
-    )
-
-
 def test_the_help_of_build_shows_what_a_first_competition_needs():
     short, whole = run("build", "--help").text, run("build", "--help-all").text
     settings = short.partition("\nSettings:\n")[2]

@@ -22,24 +22,6 @@ PANELS = {
     "Estimate the accuracy of your own model": "estimate",
 }
 """The first screen of the help by reader; what it does not list is named in a line of its own."""
-WORDS = {
-    "submit": ("validate", "score"),
-    "evaluate": ("report", "score"),
-    "list": ("methods", "history"),
-    "run": ("demo", "predict", "report"),
-    "fit": ("predict", "report"),
-    "test": ("check-method", "validate"),
-    "check": ("check-method", "validate", "audit"),
-    "new": ("build", "new-method"),
-    "init": ("build", "new-method"),
-    "create": ("build", "new-method"),
-    "register": ("team add",),
-    "rank": ("leaderboard",),
-    "results": ("report", "leaderboard", "history"),
-    "publish": ("pack", "leaderboard", "export"),
-    "download": ("pack", "materialize"),
-}
-"""Words that other tools use, with the commands that do it here."""
 
 
 def _commands() -> dict[str, Callable[..., object]]:

@@ -13,7 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from submission.errors import InvalidSubmission, UnusableInput, printable
-from unseen.cli import COMMANDS, GROUPS, PANELS, WORDS
+from unseen.cli import COMMANDS, GROUPS, PANELS
 from unseen.cli.library import SETTINGS, declared
 from unseen.cli.options import COMMON, Many, declare, documented, first_line, lines_of, use_networks
 
@@ -152,13 +152,6 @@ class Panels(TyperGroup):
             formatter.write_dl(rows)
             formatter.dedent()
         formatter.write("Options: --version, --install-completion, --show-completion, --help\n")
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Returns the command that is named; a word of another tool's is answered with the kit's own."""
-        if (word := args[0]) in WORDS:
-            rows = [f"  unseen {name}: {first_line(COMMANDS[name].__doc__)}" for name in WORDS[word]]
-            ctx.fail("\n".join((f"No such command {word!r}. There are:", *rows)))
-        return super().resolve_command(ctx, args)
 
 
 def command_line() -> TyperGroup:

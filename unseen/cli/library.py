@@ -10,6 +10,8 @@ from typing import Any, Literal
 FUNCTIONS = {
     "show": "starter.competition.show:show",
     "materialize": "starter.competition.materialize:materialize",
+    "backup": "leaderboard.verify:backup",
+    "classes assign": "starter.wordnet.assign:assign_classes",
     "classes halves": "starter.wordnet.images:write_halves",
     "classes graph": "starter.studies.confusions:graph_study",
     "shift encoder": "starter.encoders.two_tower:photo_encoder",

@@ -240,22 +240,6 @@ def verify(competition: "Competition", *, heads: Many = ()) -> None:
     echo("the ledger is unaltered")
 
 
-def backup(competition: "Competition", file: Path) -> None:
-    """Write the organizer's private files to one zip file.
-
-    The file holds the ledger with its newest rows, every submission and every solution.
-    docs/how-to/verifying.md explains how to restore it.
-
-    Example: unseen backup contest contest-backup.zip
-
-    Options:
-        file: The zip to write: it holds hidden labels.
-    """
-    from leaderboard.verify import backup as write
-
-    echo(f"{file}, with the ledger up to head {write(competition, file)}")
-
-
 def audit(competition: "Competition", *, device: str = "cpu") -> None:
     """List risks: revealed labels, and ranks that are accidents.
 

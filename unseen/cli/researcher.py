@@ -1,61 +1,13 @@
-"""The commands of a researcher that are more than one function of the library (`unseen.cli.library`)."""
+"""The command `ablate`; the other commands of researchers are functions of the library."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from typer import echo
 
-from unseen.cli import options
 from unseen.cli.options import Many
 
 if TYPE_CHECKING:
     from submission.competition import Competition
-
-
-def classes_assign(
-    *,
-    out: Path,
-    candidates: Many,
-    known: str = "cifar10",
-    rule: Literal["similarity", "pruning"] = "similarity",
-    threshold: float = 0.45,
-    near: float = 0.6,
-    hyponyms: bool = False,
-    exclude: Many = (),
-    overrides: Path | None = None,
-    matches: Path | None = None,
-    wordnet: Path | None = None,
-) -> None:
-    """Write a class manifest: ID, near OOD and far OOD by WordNet.
-
-    Similarity assigns each class by its distance to the nearest ID class. Pruning drops classes that could
-    be mistaken for an ID class. Lists are named cifar10, imagenet-1k, imagenet-21k and imagenet-21k-p; a file
-    has one label or WordNet id per line.
-
-    Example: unseen classes assign --id cifar10 --candidates tiny_imagenet.zip --out manifest.csv
-
-    Options:
-        out (FILE): The manifest to write, a CSV file.
-        rule: The rule that assigns classes.
-        threshold: Similarity: largest distance of a class that is ID.
-        near: Similarity: largest distance of a class that is near OOD.
-        hyponyms: Similarity: count all kinds of an ID class as ID.
-        exclude: Pruning: a synset to drop, or none. [organism.n.01]
-    """
-    from starter.wordnet import assign, labels
-    from starter.wordnet.manifest import summary, write_manifest
-
-    taxonomy, (own, *others) = labels.match_all(known, candidates, overrides, matches, wordnet)
-    lines = [each.describe() for each in (own, *others)]
-    if rule == "similarity":
-        entries = assign.similarity_benchmark(taxonomy, own, others, threshold, near, hyponyms)
-    else:
-        left_out = [name for name in exclude or [assign.ORGANISM] if name != "none"]
-        entries = assign.prune(taxonomy, own, others, left_out)
-        lines.append(f"\n{assign.steps_text(entries)}")
-    write_manifest(out, entries)
-    echo("\n".join((*lines, f"\n{summary(entries)}\n\n{out}")))
-    options.tell_next("build", "DIR", "--track", "ood", "--classes", out, "--images", "FOLDER")
 
 
 def ablate(
