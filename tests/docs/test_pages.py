@@ -35,7 +35,7 @@ def folder(weights, tmp_path, monkeypatch):
     monkeypatch.setattr("matplotlib.pyplot.show", lambda: None)
     monkeypatch.setattr("starter.making.build.kept_small", lambda *_, **__: read_classifier(weights).network)
     monkeypatch.setattr("starter.classifiers.train.train", shorter)
-    monkeypatch.setattr("unseen.cli.demo.DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
+    monkeypatch.setattr("unseen.cli.participant.DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
     monkeypatch.setattr("starter.making.build.build", smaller)
     monkeypatch.setattr("unseen.api.contest.make", smaller)
     monkeypatch.chdir(tmp_path)

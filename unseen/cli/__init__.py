@@ -6,7 +6,7 @@ The modules import what does the work only when a command is called.
 from collections.abc import Callable
 from inspect import isfunction
 
-from unseen.cli import build, demo, estimate, library, organizer, participant, researcher
+from unseen.cli import build, estimate, library, organizer, participant
 
 GROUPS = {
     "team": "The teams of a competition (organizers).",
@@ -26,7 +26,7 @@ PANELS = {
 
 def _commands() -> dict[str, Callable[..., object]]:
     found = dict[str, Callable[..., object]]()
-    for module in (demo, participant, organizer, build, researcher, estimate):
+    for module in (participant, organizer, build, estimate):
         for name, function in vars(module).items():
             if isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_"):
                 group, _, own = name.partition("_")

@@ -1,4 +1,4 @@
-"""The commands of a participant: methods, and files of predictions."""
+"""The commands that run methods: of a participant, `demo`, and `ablate` for tables of papers."""
 
 import json
 from pathlib import Path
@@ -11,6 +11,44 @@ from unseen.cli.options import Many, chosen_for, of_track, repeated, tell_next
 
 if TYPE_CHECKING:
     from submission.competition import Competition
+
+
+DEMO_SETTINGS: dict[str, dict[str, object]] = {
+    "accuracy": {"ops_per_set": (1, 3), "referees": ("embedded",), "set_size": 300}
+}
+"""Settings of the demo that differ from the defaults of a build; small sets keep it short."""
+DEMO_ORACLE = {"iterations": 2000, "batch_size": 1000}
+"""Parameters of ORA-A in the demo: enough for 36,000 images, and trained in seconds."""
+
+
+def demo(folder: Path = Path("unseen-demo"), *, track: str = "accuracy") -> None:
+    """Build, predict and score a small embedded competition.
+
+    Example: unseen demo
+
+    Options:
+        folder (DIR): A new folder, or an earlier demo's.
+    """
+    from sklearn.base import clone
+
+    from baselines.run.predict import predict as run
+    from leaderboard.publish import organizer_table, publish
+    from starter.competition.cluster import use_one_thread
+    from starter.making.build import build as make
+    from starter.making.settings import settings_of
+    from unseen.api.methods import DEFAULT, methods_of
+
+    use_one_thread()
+    competition = make(folder, settings_of(track, dict(DEMO_SETTINGS.get(track, {}))))
+    chosen = {name: clone(methods_of(track)[name]) for name in DEFAULT[track]}
+    if "ora-a" in chosen:
+        chosen["ora-a"].set_params(**DEMO_ORACLE)
+    run(competition, chosen)
+    echo(f"{competition.describe()}\n\n{organizer_table(competition)}")
+    if "ora-a" in chosen:
+        echo(f"In this demo ora-a was trained for {DEMO_ORACLE['iterations']:,} iterations only.")
+    echo(f"\nThe leaderboard: {publish(competition).html.resolve()}")
+    tell_next("new-method", "my_method", *of_track(track))
 
 
 def methods(*, track: str = "accuracy") -> None:
@@ -149,3 +187,50 @@ def validate(competition: "Competition", file: Path, *, as_json: bool = False) -
         raise Exit(1)
     if competition.private.exists() and not as_json:
         tell_next("score", competition.root, file, "--team", "NAME")
+
+
+def ablate(
+    competition: "Competition",
+    *,
+    table: str,
+    changes: Many = (),
+    seeds: int = 1,
+    splits: int = 0,
+    device: str = "cpu",
+    cluster: str | None = None,
+    cache: str = "",
+) -> None:
+    """Reproduce a table of the SYP or the Gscore paper.
+
+    Tables of the SYP paper use the labelled validation sets; those of the Gscore paper, in the OOD track, use
+    the meta-train mixes and leave each family out in turn. Writes a CSV and a PNG to DIR/ablation. After an
+    interruption the same command continues. --set applies to every row.
+
+    Example: unseen ablate contest --table 4 --set ora-a.iterations=300 --set ora-a.batch_size=100
+
+    Options:
+        table: SYP: 1 to 5, fig10; Gscore: 1, 2, 4, fig3, ...; near-far.
+        seeds: Number of seeds with which each oracle is trained.
+        splits: OOD track: more random splits (paper: 5).
+    """
+    from starter.competition.cluster import connected
+    from starter.observing.cache import place_cache
+
+    if cache:
+        place_cache(competition.root, cache)
+    with connected(cluster) as workers:
+        if competition.track == "accuracy":
+            from baselines import BASELINES
+            from baselines.run.choose import choose
+            from oracle import ORACLES
+            from oracle import ablate as syp_tables
+
+            chosen = choose(syp_tables.METHODS, changes, {**BASELINES, **ORACLES})
+            found, paths = syp_tables.ablate(competition, table, chosen, seeds, device, cluster=workers)
+            lines = [syp_tables.table_text(found), "", *map(str, paths)]
+        else:
+            from baselines.report import gscore
+
+            frame, paths = gscore.ablate(competition, table, splits, device, workers)
+            lines = [gscore.table_text(table, frame), "", *map(str, paths)]
+    echo("\n".join(lines))
