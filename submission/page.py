@@ -36,9 +36,14 @@ def templates(folder: Path, escape: bool = True) -> "Environment":
     return read
 
 
+def encoded(data: bytes) -> str:
+    """Returns bytes in base64, as for a picture inside a page."""
+    return base64.b64encode(data).decode()
+
+
 def _source_hash(text: str) -> str:
     """Returns the hash by which a Content-Security-Policy names an inline script or style (CSP 3, 2.3.1)."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+    return f"sha256-{encoded(hashlib.sha256(text.encode()).digest())}"
 
 
 def harmless(text: str) -> str:

@@ -1,6 +1,5 @@
 """``report.html``: the report's table, figures and pictures of sets in one self-contained page."""
 
-import base64
 import io
 import math
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from baselines.report.report import Line, Report, Run
 from starter.competition.show import pictures
 from starter.images.figure import new_figure
 from submission.files import write_text
-from submission.page import templates
+from submission.page import encoded, templates
 from submission.scoretable import ALL, cell
 
 PICTURED = 8
@@ -42,7 +41,7 @@ def write_report(report: Report, folder: Path) -> tuple[Path, Path]:
         names=report.competition.sets("val"),
         groups=report.groups,
         subjects=[_section(report, subject, lines) for subject in report.val],
-        pictures=[base64.b64encode(jpeg).decode() for jpeg in pictures(report.competition, "val", PICTURED)],
+        pictures=[encoded(jpeg) for jpeg in pictures(report.competition, "val", PICTURED)],
         pictured=PICTURED,
         shown=cell,
     )
@@ -110,9 +109,9 @@ def _svg(report: Report, run: Run, draw: Callable[[Axes, Report, Run], None]) ->
     axes = figure.subplots()
     draw(axes, report, run)
     figure.legend(loc="outside lower center", ncols=2, fontsize=7, frameon=False)
-    encoded = io.BytesIO()
+    stream = io.BytesIO()
     with matplotlib.rc_context(
         {"svg.hashsalt": "unseen", "svg.fonttype": "none"}
     ):  # the same bytes each time
-        figure.savefig(encoded, format="svg", metadata={"Date": None})
-    return base64.b64encode(encoded.getvalue()).decode()
+        figure.savefig(stream, format="svg", metadata={"Date": None})
+    return encoded(stream.getvalue())

@@ -1,6 +1,5 @@
 """The estimates for unlabelled sets: a table, a figure, text, and files for people and for scripts."""
 
-import base64
 import io
 import json
 import math
@@ -18,7 +17,7 @@ from PIL import Image
 
 from submission.arrays import Pixels
 from submission.files import write_text
-from submission.page import harmless, templates
+from submission.page import encoded, harmless, templates
 from submission.scoretable import text_table
 
 if TYPE_CHECKING:
@@ -240,7 +239,7 @@ def write_estimation(
         if each.name in photos
     }
     text = templates(Path(__file__).parent).get_template("page.html")
-    chart = _encoded(found.plot()._repr_png_()) if len(found.sets) >= CHARTED else ""
+    chart = encoded(found.plot()._repr_png_()) if len(found.sets) >= CHARTED else ""
     shown = {name: [(_thumbnail(image), file) for file, image in images] for name, images in unsure.items()}
     write_text(page, text.render(found=found, chart=chart, shown=shown))
     write_text(table, found.table.rename(index=harmless).to_csv(float_format="%.6f", lineterminator="\n"))
@@ -260,13 +259,9 @@ def write_estimation(
     return page, table, data
 
 
-def _encoded(data: bytes) -> str:
-    return base64.b64encode(data).decode()
-
-
 def _thumbnail(image: Pixels) -> str:
     """Returns a small picture of an image (h, w, 3) as a PNG in base64."""
     small, stream = Image.fromarray(image), io.BytesIO()
     small.thumbnail((THUMBNAIL, THUMBNAIL))
     small.save(stream, format="PNG")
-    return _encoded(stream.getvalue())
+    return encoded(stream.getvalue())
