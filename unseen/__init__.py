@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from baselines.contract.estimator import Estimator as Estimator
     from starter.observing.observation import MetaTrain as MetaTrain
     from starter.observing.observation import Observation as Observation
+    from starter.observing.observation import ScoredMix as ScoredMix
     from starter.observing.observation import Source as Source
     from submission.errors import InvalidSubmission as InvalidSubmission
     from submission.errors import UnusableInput as UnusableInput
@@ -41,7 +42,7 @@ MODULES = {
     "unseen.estimation.estimation": ("Estimation",),
     "unseen.estimation.from_logits": ("estimate",),
     "baselines.contract.estimator": ("Estimator",),
-    "starter.observing.observation": ("MetaTrain", "Observation", "Source"),
+    "starter.observing.observation": ("MetaTrain", "Observation", "ScoredMix", "Source"),
     "submission.errors": ("InvalidSubmission", "UnusableInput"),
     "submission.metrics": ("Score",),
 }

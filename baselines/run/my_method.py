@@ -5,8 +5,7 @@ Check it with `unseen check-method my_method:MyMethod`, run it with `unseen pred
 
 import numpy as np
 
-from baselines import Estimator
-from starter.observing import MetaTrain, Observation
+from unseen import Estimator, MetaTrain, Observation
 
 
 class MyMethod(Estimator):

@@ -6,9 +6,7 @@ Check it with `unseen check-method my_ood_method:MyOodMethod --track ood`, run i
 
 import numpy as np
 
-from baselines import Estimator
-from baselines.ood.scored import mix_scores, reference_scores
-from starter.observing import MetaTrain, ScoredMix
+from unseen import Estimator, MetaTrain, ScoredMix
 
 
 class MyOodMethod(Estimator):
@@ -26,13 +24,13 @@ class MyOodMethod(Estimator):
     def indicator(self, mix: ScoredMix) -> float:
         """Returns the share of the mix's scores above the threshold, in [0, 1]."""
         # mix.detector and mix.metric name the subject; higher scores mean more OOD.
-        return float((mix_scores(mix) > self.threshold_).mean())
+        return float((mix.scores > self.threshold_).mean())
 
     def _fit(self, meta: MetaTrain) -> None:
         # meta.sets: unlabelled mixes; meta.targets: the detector's true metric on them, in [0, 1];
         # meta.ood: True for the OOD images of each mix; meta.source: the in-distribution reference, with
         # scores. `save` writes the attributes that end in an underscore: arrays, numbers, text.
-        self.threshold_ = float(np.quantile(reference_scores(meta.source), 0.95))
+        self.threshold_ = float(np.quantile(np.asarray(meta.source.scores), 0.95))
         values = [self.indicator(mix) for mix in meta.sets]
         self.coefficients_ = np.polynomial.polynomial.polyfit(values, meta.targets, self.degree)
 

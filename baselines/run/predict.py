@@ -79,10 +79,10 @@ def predict(
 def file_name(method: str) -> str:
     """Returns the name of the file for a method's predictions.
 
-    >>> file_name("my_method:MyMethod"), file_name("Mano(normaliser='softmax')")
+    >>> file_name("my_method.py:MyMethod"), file_name("Mano(normaliser='softmax')")
     ('my_method.MyMethod.csv', 'Mano(normaliser=_softmax_).csv')
     """
-    return re.sub(r"[^\w.,=()+ -]", "_", method.replace(":", ".")) + ".csv"
+    return re.sub(r"[^\w.,=()+ -]", "_", method.replace(".py:", ":").replace(":", ".")) + ".csv"
 
 
 def observe_parts(

@@ -51,14 +51,16 @@ def class_name(module: str) -> str:
 
 
 def load_method(spec: str, track: str = "accuracy") -> Estimator:
-    """Returns an instance, with default parameters, of the class named ``module:Class``.
+    """Returns an instance, with default parameters, of the class named ``module:Class`` or ``file.py:Class``.
 
     ``module:name`` of a scikit-learn regressor, or of a pipeline that ends in one, is returned as a method on
-    the track's table of features. The working folder is appended at the end of the import path, so that a
-    file there cannot replace an installed module.
+    the track's table of features. The working folder, or the file's, is appended at the end of the import
+    path, so that a file there cannot replace an installed module.
     """
     module, _, name = spec.partition(":")
     folder = Path.cwd()
+    if module.endswith(".py"):
+        folder, module = folder.joinpath(module).parent, Path(module).stem
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
     importlib.invalidate_caches()  # the file may be newer than what was found in the folder before

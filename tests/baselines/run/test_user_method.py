@@ -43,11 +43,13 @@ def test_the_new_method_runs_as_it_is(folder, track):
         assert np.corrcoef(method.fit(meta).predict(meta.sets), meta.targets)[0, 1] > 0.8
 
 
-def test_two_new_methods_are_two_modules(folder):
-    """The second is found though the folder was searched before it was written."""
-    for name in ("own_first", "own_second"):
-        new_method(name, folder)
-        assert type(load_method(f"{name}:{class_name(name)}")).__module__ == name
+def test_new_methods_are_modules_of_their_own_named_as_such_or_as_files(folder):
+    """Each is found though the folder was searched before it was written."""
+    (folder / "methods").mkdir()
+    for name, place in (("own_first", ""), ("own_second", "./"), ("own_third", "methods/")):
+        new_method(name, folder / place)
+        spec = f"{place}{name}.py" if place else name
+        assert type(load_method(f"{spec}:{class_name(name)}")).__module__ == name
 
 
 @pytest.mark.parametrize(
