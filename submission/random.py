@@ -86,4 +86,4 @@ CLASS_IMAGES = mixed  # images of a class: seed
 LAID = mixed  # batches of LAID: seed
 SYNIS = mixed  # prompts and noise of a cell: seed, semantic level, covariate level
 GENERATED = mixed  # an image that the embedded generator draws: the prompt's seed
-AUDIT = mixed  # shuffles that the order of the sets is compared with: 0
+AUDIT = mixed  # the keys by which patches of images are hashed: 0

@@ -8,12 +8,11 @@ import math
 import os
 import re
 import zlib
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import cv2
 import numpy as np
@@ -31,16 +30,14 @@ from starter.tracks.accuracy.plan import LEAKED_SHARE
 from starter.tracks.sets import PublicSets
 from starter.tracks.settings import read_record
 from starter.tracks.subject import open_observer
-from submission import Competition, UnusableInput
+from submission import Competition
 from submission.arrays import BoolArray, Pixels
-from submission.metrics import FEWEST_FAMILIES, spearman
+from submission.metrics import FEWEST_FAMILIES
 from submission.progress import progress
 from submission.random import AUDIT
-from submission.scoretable import CONSTANT, Targets, constant_error, score_validation
-from submission.solution import SolutionRow, solution_of, whole_solution
+from submission.scoretable import Targets, constant_error
+from submission.solution import solution_of, whole_solution
 
-CHANCE, SHUFFLES = 0.001, 2000
-"""Probability under shuffling below which an order is reported, and number of shuffles."""
 PATCH, SHARED, CONTRAST = 8, 3, 16
 """Side of a patch in pixels, patches that two mixes share by no accident, least range of values in one."""
 PATCHES = 625
@@ -50,7 +47,7 @@ QUALITIES = (75, 85, 95)
 TELLING = 0.8
 """Smallest AUC of IND against OOD at which a cheap statistic tells them apart."""
 SKILL = 0.2
-"""Least gain over guessing, as a fraction of a perfect classifier's, and of a method over `constant`."""
+"""Least gain of a classifier over guessing, as a fraction of a perfect one's."""
 SPREAD = 2.0
 """Smallest standard deviation of the truths, as a multiple of their sampling noise."""
 FEWEST_ROWS = 10
@@ -62,11 +59,6 @@ VARIED = {
     "ood": "build with larger sets (--set-size), or more varied OOD sets (--ood)",
 }
 """What makes the true values of a track's sets differ by more than noise."""
-
-_SEED = re.compile(r'seed\\*": ?(\d{10,})')
-_NUMBER = re.compile(r"(?<![\w.])(?:0?\.\d+|[01](?:\.\d+)?)(?![\w.])")
-_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_TEXT = (".csv", ".html", ".json", ".jsonl", ".md", ".txt", ".yaml", "")
 
 
 @dataclass(frozen=True)
@@ -122,66 +114,16 @@ def seed(competition: Competition) -> Iterator[Finding]:
 
 
 def strays(competition: Competition) -> Iterator[Finding]:
-    """Yield the files in public/ that are not from the build; `pack` omits them, but a copy has them."""
+    """Yield the files in public/ that are not from the build; `pack` omits them, but a copy has them.
+
+    What the build writes tells nothing hidden; nobody knows what other files tell.
+    """
     private, listed = competition.private.resolve(), {*competition.files, "competition.json"}
     for path in sorted(competition.public.rglob("*")):
         if path.is_symlink() and Path(os.path.realpath(path)).is_relative_to(private):
             yield Finding("error", f"{path} leads into {competition.private}: remove the link")
         elif path.is_file() and path.relative_to(competition.public).as_posix() not in listed:
-            yield Finding("warning", f"{path} is not part of the competition: remove it")
-
-
-def leaked_targets(competition: Competition) -> Iterator[Finding]:
-    """Yield texts in public/ with hidden targets, seeds of test sets, or the origin of their images."""
-    solution, record = whole_solution(competition), read_record(competition.root)
-    settings = record.get("settings", {})
-    sources = [*settings.get("test_from", ()), *filter(None, [settings.get("test_ind")])]
-    seeds = {*_SEED.findall(json.dumps(record))} - {str(competition.seed)}
-    for path in sorted(competition.public.rglob("*")):
-        if path.suffix not in _TEXT or path.is_symlink() or not path.is_file():
-            continue
-        text = path.read_text("utf-8", "replace")
-        if _holds_targets(text, solution):
-            yield Finding("error", f"{path} holds hidden targets of test sets: remove it")
-        if any(seed in text for seed in seeds):
-            yield Finding("error", f"{path} holds a seed of the test sets: remove it")
-        if any(source in text for source in sources if len(source) > 3):
-            yield Finding("warning", f"{path} says where test images come from")
-
-
-def _holds_targets(text: str, solution: Sequence[SolutionRow]) -> bool:
-    """Returns True if most lines that name a test set hold one of its targets."""
-    targets: dict[str, list[float]] = defaultdict(list)
-    for row in solution:
-        if row.prediction != 0.5:  # as in the sample submission
-            targets[row.set].append(row.prediction)
-    hits: list[bool] = []
-    for line in text.splitlines():
-        numbers = [float(number) for number in _NUMBER.findall(line)]
-        named = next((name for name in _WORD.findall(line) if name in targets), "")
-        if named and numbers:
-            hits.append(any(abs(one - other) < 1e-6 for one in numbers for other in targets[named]))
-    return sum(hits) > len(hits) / 2
-
-
-def order_of_sets(competition: Competition) -> Iterator[Finding]:
-    """Yield orders of the test sets, by group or by target, that are improbable under shuffling."""
-    solution = pd.DataFrame(whole_solution(competition))
-    sets = solution.groupby("set").agg({"group": "first", "prediction": "mean"})
-    groups, targets = sets.loc[[*competition.sets("test")]].to_numpy().T
-    chances = {
-        "group": _chance(groups, lambda order: float((order[1:] == order[:-1]).mean())),
-        "target": _chance(targets.astype(float), lambda order: abs(spearman(range(len(order)), order))),
-    }
-    for what in (what for what, chance in chances.items() if chance < CHANCE):
-        yield Finding("error", f"the order of the test sets tells their {what}: shuffle them, build again")
-
-
-def _chance(values: NDArray[Any], statistic: Callable[[NDArray[Any]], float]) -> float:
-    """Returns the p-value of the statistic of the values in their order, over shuffles."""
-    rng = AUDIT(0)
-    found = statistic(values)
-    return (1 + sum(statistic(rng.permutation(values)) >= found for _ in range(SHUFFLES))) / (1 + SHUFFLES)
+            yield Finding("error", f"{path} is not part of the competition: remove it")
 
 
 def equal_pixels(competition: Competition) -> Iterator[Finding]:
@@ -344,31 +286,6 @@ def one_source(competition: Competition) -> Iterator[str]:
         )
 
 
-def no_skill(competition: Competition) -> Iterator[str]:
-    """Yield a warning if the best method that was run is not clearly better than `constant`.
-
-    It is if it is ahead by the sampling noise, or reduces the squared error by a fifth: where `constant` is
-    off by less than twice the noise, not even a perfect method is ahead by the noise.
-    """
-    if not competition.sets("val"):
-        return
-    scores = {}
-    for path in sorted((competition.root / "validation").glob("*.csv")):
-        try:
-            scores[path.stem] = score_validation(competition, path).rmse
-        except (UnusableInput, ValueError, OSError):  # the board tells of such files
-            continue
-    constant = scores.pop(CONSTANT, constant_error(competition))
-    best = min(scores, key=lambda name: scores[name], default="")
-    noise = Targets.of_validation(competition).noise_floor
-    if best and constant - scores[best] < noise and 1 - (scores[best] / constant) ** 2 < SKILL:
-        yield (
-            f"on the validation sets the best method, {best} ({scores[best]:.1f} points), is not ahead of "
-            f"`constant` ({constant:.1f}) by the sampling noise ({noise:.1f}): methods cannot show their "
-            f"worth; {VARIED[competition.track]}"
-        )
-
-
 def too_many_decimals(competition: Competition) -> Iterator[str]:
     """Yield a warning if every score is published with more digits than so few rows can determine."""
     rows = sum(row.usage == "Public" for row in solution_of(competition))
@@ -384,8 +301,6 @@ def too_many_decimals(competition: Competition) -> Iterator[str]:
 
 
 LEAKS = (
-    leaked_targets,
-    order_of_sets,
     practice,
     permissions,
     seed,
@@ -396,5 +311,5 @@ LEAKS = (
     computed_by,
 )
 """What could reveal a hidden label."""
-ACCIDENTS = narrow_truths, few_rows, one_source, no_skill, too_many_decimals
+ACCIDENTS = narrow_truths, few_rows, one_source, too_many_decimals
 """Why ranks may be accidents, besides `near_chance`."""
