@@ -58,7 +58,7 @@ def history(competition: Competition, team: str | None = None) -> list[Record]:
 
 def read_receipts(competition: Competition, team: str | None = None) -> list[Record]:
     """Returns the receipts in ``receipts/`` of one team or of all, ordered by number."""
-    folder = competition.root / "receipts"
+    folder = competition.out / "receipts"
     found = [_receipt(path, competition.name) for path in folder.glob("*.json")]
     mine = [record for record in found if team is None or team_id(record["team"]) == _id(team)]
     if not mine:
@@ -72,7 +72,7 @@ def read_receipts(competition: Competition, team: str | None = None) -> list[Rec
 
 def history_table(competition: Competition, records: Sequence[Mapping[str, Any]]) -> str:
     """Returns submissions or receipts as text for a terminal; those that count at the end have a star."""
-    folder = competition.root / "submissions"
+    folder = competition.out / "submissions"
     files = {sha256(path): f"submissions/{path.name}" for path in folder.glob("*") if path.is_file()}
     parts = list(dict.fromkeys(name for each in records for name in each.get("rmse", ())))
     rows = [["number", "time (UTC)", "team", "file", *parts, "answer", "note"]]

@@ -131,7 +131,7 @@ def ablate(
         raise UnusableInput(f"--seeds must be at least 1, got {seeds}")
     runs = fit_rows(competition, rows, seeds, device, cluster)
     lines = lines_of(Targets.of_validation(competition), runs, table)
-    stem = competition.root / "ablation" / (table if table.startswith("fig") else f"table{table}")
+    stem = competition.out / "ablation" / (table if table.startswith("fig") else f"table{table}")
     written, plot = stem.with_suffix(".csv"), stem.with_suffix(".png")
     write_text(written, csv_table([[*lines[0]], *([*line.values()] for line in lines)]))
     _plot(plot, table, lines)

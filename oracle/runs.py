@@ -128,7 +128,7 @@ def _path(competition: Competition, subject: str, method: Estimator) -> Path:
     described = [(name, getattr(value, "__qualname__", repr(value))) for name, value in parameters]
     text = repr((VERSION, type(method).__name__, described, subject, competition.files))
     key = hashlib.sha256(text.encode()).hexdigest()[:32]
-    return competition.root / "ablation" / "runs" / f"{key}.json"
+    return competition.out / "ablation" / "runs" / f"{key}.json"
 
 
 def _read(path: Path) -> Run | None:

@@ -24,7 +24,7 @@ from pydantic import (
 from typing_extensions import Self
 
 from submission.errors import UnusableInput, printable
-from submission.files import read_head, read_text, replacing, sha256, write_text
+from submission.files import read_head, read_text, replacing, sha256, writable, write_text
 from submission.ids import SET, SUBJECT, make_id, split_id
 from submission.tracks import TRACKS
 
@@ -130,11 +130,15 @@ class Competition(BaseModel):
             half = (root / "public").is_dir() or (root / "private").is_dir()
             fix = "; run the same `unseen build` again to finish it" if half else ""
             raise UnusableInput(f"{root} is not a competition: it holds no {DESCRIPTION}{fix}")
+        return cls.read(read_head(path, LARGEST_DESCRIPTION), path).model_copy(update={"root": root})
+
+    @classmethod
+    def read(cls, text: bytes, path: Path) -> Self:
+        """Returns the competition that the text of a competition.json describes; messages name `path`."""
         try:
-            found = cls.model_validate_json(read_head(path, LARGEST_DESCRIPTION))
+            return cls.model_validate_json(text)
         except ValidationError as error:
             raise UnusableInput(f"{path} {_problem(error)}") from error
-        return found.model_copy(update={"root": root})
 
     def save(self) -> None:
         """Write ``public/competition.json``, atomically: the last step of a build.
@@ -155,6 +159,11 @@ class Competition(BaseModel):
     def public(self) -> Path:
         """The folder that participants get."""
         return self.root / "public"
+
+    @property
+    def out(self) -> Path:
+        """The folder that predictions, reports and the cache go to: `root`, or another if it is read-only."""
+        return writable(self.root)
 
     @property
     def private(self) -> Path:

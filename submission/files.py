@@ -64,6 +64,15 @@ def sync_folder(folder: Path) -> None:
             raise
 
 
+def writable(folder: Path) -> Path:
+    """Returns the folder for what a competition's folder is to get: itself, or ``unseen-NAME`` here.
+
+    The latter, in the working folder, if the folder is there and read-only, as on Kaggle.
+    """
+    read_only = folder.is_dir() and not os.access(folder, os.W_OK)
+    return Path(f"unseen-{folder.resolve().name}") if read_only else folder
+
+
 def sweep(root: Path, age: float = ABANDONED, but: Collection[str] = ()) -> None:
     """Remove the temporary files of killed runs from a folder and its subfolders.
 

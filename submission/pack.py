@@ -4,9 +4,9 @@ import shutil
 import zipfile
 from pathlib import Path
 
-from submission.competition import Competition
-from submission.errors import UnusableInput
-from submission.files import replacing
+from submission.competition import DESCRIPTION, LARGEST_DESCRIPTION, Competition
+from submission.errors import UnusableInput, unusable, why
+from submission.files import replacing, write_bytes
 
 
 def write_archive(competition: Competition, out: Path) -> Path:
@@ -33,6 +33,37 @@ def write_archive(competition: Competition, out: Path) -> Path:
         for name, text in cards(competition).items():
             archive.writestr(file_entry(f"{top}/{name}"), text)
     return out
+
+
+def unpacked(path: Path | str) -> Path:
+    """Returns `path`, or if it is a participants' archive the folder of its files, ``unseen-NAME`` here.
+
+    An archive is unpacked once: the files that its competition.json lists, and that one last.
+    """
+    path = Path(path)
+    if path.suffix.lower() != ".zip" or not path.is_file():
+        return path
+    folder = Path(f"unseen-{path.stem}")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            named = next((name for name in archive.namelist() if name.endswith(DESCRIPTION)), DESCRIPTION)
+            with archive.open(named) as stream:
+                text = stream.read(LARGEST_DESCRIPTION)
+            if (known := folder / DESCRIPTION).is_file():
+                if known.read_bytes() != text:
+                    raise UnusableInput(f"{folder} has another competition than {path}: rename one of them")
+                return folder
+            for name in Competition.read(text, path).files:
+                with (
+                    archive.open(f"{named.removesuffix(DESCRIPTION)}public/{name}") as source,
+                    replacing(folder / "public" / name) as temporary,
+                    temporary.open("wb") as target,
+                ):
+                    shutil.copyfileobj(source, target, 1 << 20)
+    except (zipfile.BadZipFile, LookupError, RuntimeError) as error:
+        raise unusable(path, f"this is no competition's archive ({why(error)})") from error
+    write_bytes(known, text)
+    return folder
 
 
 def add_file(

@@ -355,7 +355,7 @@ def ablate(
         cluster.observe(competition, needs, ("train",), device)
     opened = open_subjects(competition, needs, device)
     frame = make_table(table, {name: each.meta_train() for name, each in opened.items()}, splits)
-    return frame, write_table(table, frame, competition.root / "ablation")
+    return frame, write_table(table, frame, competition.out / "ablation")
 
 
 def table_text(name: str, frame: pd.DataFrame) -> str:

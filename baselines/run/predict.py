@@ -67,7 +67,7 @@ def predict(
     written: dict[str, dict[str, Path]] = {}
     for name, method in progress(methods.items(), "fit and predict", unit="methods"):
         found = predictions(name, method, observed)
-        files = {part: competition.root / FOLDERS[part] / file_name(name) for part in found if found[part]}
+        files = {part: competition.out / FOLDERS[part] / file_name(name) for part in found if found[part]}
         for part, path in files.items():
             write_predictions(path, found[part])
         score = score_validation(competition, files["val"]).rmse if "val" in files else math.nan
@@ -127,7 +127,7 @@ def log_run(
         note: Remark of the user.
         files: Files of predictions that the run wrote, whose SHA-256 the line records.
     """
-    path = competition.root / RUNS
+    path = competition.out / RUNS
     parameters = method.parameters()
     seeds = [value for key, value in parameters.items() if key.rpartition("__")[2] in SEEDS]
     row = {
@@ -137,7 +137,7 @@ def log_run(
         "seed": " ".join(map(str, seeds)),
         "score": "" if math.isnan(score) else f"{score:.4f}",
         "note": " ".join(note.split()),
-        "files": json.dumps({path.relative_to(competition.root).as_posix(): sha256(path) for path in files}),
+        "files": json.dumps({path.relative_to(competition.out).as_posix(): sha256(path) for path in files}),
     }
     with FileLock(path.with_name(f".{RUNS}.lock")):
         before = read_text(path, MOST_BYTES) if path.exists() else ",".join(row) + "\n"

@@ -41,7 +41,7 @@ def show(competition: Competition, sets: Sequence[str] = (), *, out: Path | None
         sets (SET): Names of sets. [the first of each part]
         out: The PNG file to write. [DIR/sheet.png]
     """
-    sheet = contact_sheet(competition, sets, out or competition.root / "sheet.png")
+    sheet = contact_sheet(competition, sets, out or competition.out / "sheet.png")
     histogram = plot_accuracies(competition, sheet.with_name("accuracies.png"))
     return f"{sheet}\n{histogram}\n{summary(competition)}"
 

@@ -17,13 +17,13 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, load_file, save
 
 from submission.errors import UnusableInput, tell_once
-from submission.files import write_bytes, write_text
+from submission.files import writable, write_bytes, write_text
 
 Arrays = dict[str, NDArray[Any]]
 Layout = Mapping[str, tuple[type[np.generic], tuple[int, ...]]]
 """The arrays that an entry must hold: name -> (type, shape)."""
-NOTE = "private/cache.txt"
-"""File of an organizer's copy with the place of its cache, if that was moved."""
+NOTE = "cache.txt"
+"""File with the place of a competition's cache, if that was moved."""
 
 
 @lru_cache
@@ -130,22 +130,18 @@ class Cache:
             known.update(files.find(""))
 
 
-_places: dict[Path, str] = {}
-"""Places of caches that were chosen in this process, by the competition's folder."""
-
-
 def cache_of(root: Path) -> Cache:
     """Returns the cache of the competition in `root`: its folder ``cache``, unless `place_cache` moved it."""
-    root = root.absolute()
-    note = root / NOTE
-    if root not in _places and note.is_file():
-        _places[root] = note.read_text(encoding="utf-8").strip()
-        tell_once(f"the cache is at {_places[root]}")
-    return Cache.at(_places[root]) if root in _places else Cache(root / "cache")
+    folder = writable(root).absolute()
+    if not (folder / NOTE).is_file():
+        return Cache(folder / "cache")
+    place = (folder / NOTE).read_text(encoding="utf-8").strip()
+    tell_once(f"the cache is at {place}")
+    return Cache.at(place)
 
 
 def place_cache(root: Path, place: str) -> None:
-    """Use a folder or an address as the cache of a competition, in an organizer's copy from now on."""
+    """Use a folder or an address as the cache of a competition from now on."""
     cache, name = Cache.at(place), f".probe-{secrets.token_hex(4)}"
     try:
         cache.write(name, b"unseen")
@@ -154,10 +150,7 @@ def place_cache(root: Path, place: str) -> None:
         raise UnusableInput(
             f"--cache {place} cannot be used ({error}): check that it exists, and your access to it"
         ) from error
-    _places[root.absolute()] = str(cache.root)
-    tell_once(f"the cache is at {cache.root}")
-    if (root / "private").is_dir():
-        write_text(root / NOTE, f"{cache.root}\n")
+    write_text(writable(root) / NOTE, f"{cache.root}\n")
 
 
 def fits(arrays: Arrays, layout: Layout) -> bool:

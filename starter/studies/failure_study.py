@@ -102,7 +102,7 @@ def failure_study(
     tables = {name: table for name, table in tables.items() if len(table)}
     drawn = tables.keys() & {"matched", "intercepts", "differences", "ranks"}
     figures = {name: partial(failure_figure, tables[name]) for name in sorted(drawn)}
-    return Study(tables, figures, report_text(tables), competition.root / "failure")
+    return Study(tables, figures, report_text(tables), competition.out / "failure")
 
 
 def report_text(tables: Mapping[str, pd.DataFrame]) -> str:

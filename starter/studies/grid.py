@@ -108,7 +108,7 @@ def grid_study(
     scorer = DetectorSubject.open(sets, classifier, device=device, detectors=names)
     ind, renderings = grid_images(sets, ood, exclude, only_ood, group, images, seed)
     cache, whole = scorer.observer.cache, FromRecipe.whole(ind)
-    kept = competition.root / "cache/laid"
+    kept = competition.out / "cache/laid"
     pair = open_laid(encoder, laid, competition.classes, kept, seed, device)
     scorer.observe([whole, *renderings])
     shift = ShiftGrid.of(measured_degrees(renderings, sets.train_ref, *pair, cache, device))
@@ -124,7 +124,7 @@ def grid_study(
     for metric in METRICS:
         figures[f"map_{metric}"] = partial(maps_figure, cells, metric)
         figures[f"curve_{metric}"] = partial(curves_figure, cells, metric)
-    return Study(tables, figures, grid_text(tables), competition.root / "grid")
+    return Study(tables, figures, grid_text(tables), competition.out / "grid")
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import os
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,10 @@ from rules import with_fields
 
 from submission import Competition, UnusableInput
 from submission.files import sha256
-from submission.pack import write_archive
+from submission.pack import unpacked, write_archive
 
 LISTED = ("sample_submission.csv", "val/targets.csv")
+FILES = tuple(f"public/{name}" for name in ("competition.json", *LISTED))
 
 
 @pytest.fixture
@@ -29,6 +31,54 @@ def test_it_unpacks_to_a_participants_copy(competition: Competition, packed: Pat
         archive.extractall(tmp_path / "participant")
     copy = Competition.open(tmp_path / "participant" / "comp")
     assert with_fields(copy, root=competition.root) == competition
+
+
+def test_it_is_unpacked_once_into_the_working_folder(packed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(packed.parent)
+    copy = unpacked("comp.zip")
+    assert copy == Path("unseen-comp") == unpacked(copy)
+    assert {*Competition.open(copy).files} == {*LISTED}
+    with zipfile.ZipFile(packed) as archive:
+        assert all((copy / name).read_bytes() == archive.read(f"comp/{name}") for name in FILES)
+    assert sorted(path.as_posix() for path in copy.rglob("*.*")) == [f"unseen-comp/{name}" for name in FILES]
+    (copy / FILES[1]).unlink()
+    unpacked("comp.zip")
+    assert not (copy / FILES[1]).exists(), "it is there already"
+    (copy / FILES[0]).unlink()  # it was interrupted
+    assert Competition.open(unpacked("comp.zip")).text(LISTED[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        (lambda text: text.replace(b"val/targets", b"../targets"), "is damaged"),
+        (lambda text: text.replace(b"val/targets", b"val/missing"), "val/missing"),
+        (lambda text: b"{}", "is damaged"),
+        (None, "no item named 'public/competition.json'"),
+    ],
+)
+def test_another_zip_is_refused(
+    packed: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[bytes], bytes] | None, word: str
+) -> None:
+    monkeypatch.chdir(packed.parent)
+    with zipfile.ZipFile(packed) as archive, zipfile.ZipFile("other.zip", "w") as other:
+        for name in archive.namelist():
+            text = archive.read(name)
+            if not name.endswith("competition.json"):
+                other.writestr(name, text)
+            elif change:
+                other.writestr(name, change(text))
+    with pytest.raises(UnusableInput, match=word):
+        unpacked("other.zip")
+    assert not Path("unseen-other/public/competition.json").exists()
+    assert {path.name for path in packed.parents[1].iterdir()} == {"comp", "out"}
+    unpacked(packed.rename("other.zip"))
+    Path("unseen-other/public/competition.json").write_text("{}")
+    with pytest.raises(UnusableInput, match="another competition"):
+        unpacked("other.zip")
+    Path("other.zip").write_bytes(b"PK")
+    with pytest.raises(UnusableInput, match="not a zip file"):
+        unpacked("other.zip")
 
 
 def test_repeated_it_has_the_same_bytes(competition: Competition, packed: Path, tmp_path: Path) -> None:

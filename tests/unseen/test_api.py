@@ -2,7 +2,11 @@
 
 import csv
 import html
+import os
 import pickle
+import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -97,6 +101,45 @@ def test_a_prediction_is_a_valid_submission_where_it_is_asked_for(opened, tmp_pa
     assert (opened.root / "submissions/Ridge(alpha=2).csv").read_bytes() == file.read_bytes()
     assert (opened.root / "validation/Ridge(alpha=2).csv").is_file()
     assert unseen.predict(opened, {"two": Ridge(2)}) == opened.root / "submissions/two.csv"
+
+
+READ_ONLY = """
+import os, sys, unseen
+root = sys.argv[1]
+assert not os.access(root, os.W_OK)
+contest = unseen.open(root)
+assert len(contest.features("val")) == len(unseen.evaluate(contest, "constant").predictions())
+unseen.predict(contest, "constant", out="mine.csv")
+for command in ("predict {} atc", "report {} atc", "show {}", "score {} unseen-contest/validation/atc.csv --val"):
+    sys.argv = ["unseen", *command.format(root).split()]
+    try:
+        unseen.main()
+    except SystemExit as end:
+        assert not end.code
+"""
+
+
+def read_only(folder):
+    """The words before a command for which a folder is read-only: to root only a file system can be that."""
+    if os.geteuid():
+        for each in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
+            each.chmod(0o555)
+        return []
+    mount = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
+    return ["unshare", "-rm", "sh", "-c", mount, str(folder)]
+
+
+@pytest.mark.slow
+def test_what_a_read_only_competition_cannot_take_goes_to_the_working_folder(contest, tmp_path):
+    shutil.rmtree(contest.root / "cache")
+    here = tmp_path / "here"
+    here.mkdir()
+    command = [*read_only(contest.root), sys.executable, "-c", READ_ONLY, str(contest.root)]
+    done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    written = {path.relative_to(here).parts[:2] for path in here.rglob("*.*") if path.is_file()}
+    names = ("cache", "submissions", "validation", "runs.csv", "report.html", "report.csv", "sheet.png")
+    assert {("mine.csv",), *(("unseen-contest", name) for name in names)} <= written
 
 
 @pytest.mark.parametrize(

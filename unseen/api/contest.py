@@ -18,6 +18,7 @@ from starter.tracks.tracks import open_subjects
 from submission.competition import PARTS, Competition
 from submission.errors import UnusableInput
 from submission.ids import make_id
+from submission.pack import unpacked
 from submission.progress import progress
 from submission.scoring import read_targets
 
@@ -143,13 +144,16 @@ class Contest(Competition):
 
 
 def open(folder: Path | str) -> Contest:
-    """Returns the competition in a folder that was built, or unpacked from an organizer's archive.
+    """Returns the competition in a folder, or in an organizer's archive, which is unpacked.
+
+    What cannot be written to the folder, since it is an archive's or read-only, goes to a folder
+    ``unseen-NAME`` in the working folder: the archive's files, the cache, predictions.
 
     >>> import unseen
     >>> unseen.open("contest").track
     'accuracy'
     """
-    return Contest.open(folder)
+    return Contest.open(unpacked(folder))
 
 
 def build(

@@ -118,8 +118,9 @@ def command_of(function: Callable[..., object]) -> Callable[..., None]:
             raise UnusableInput(f"--out {out} is a file: name a folder")
         if "competition" in chosen:
             from submission.competition import Competition
+            from submission.pack import unpacked
 
-            chosen["competition"] = Competition.open(chosen["competition"])
+            chosen["competition"] = Competition.open(unpacked(chosen["competition"]))
         chosen["given"] = {name: chosen[name] for name in settings if name in chosen}
         for name, make in groups.items():
             fields = signature(make).parameters

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 COMMON = """
 
 Options:
-    competition (DIR): The competition's folder.
+    competition (DIR): The competition's folder, or its archive.
     file (FILE): A CSV with id,prediction, or an answer.txt; or a zip.
     track: accuracy (of classifiers), or ood (of OOD detectors).
     device: The device that runs classifiers: cpu, cuda, cuda:1, mps.

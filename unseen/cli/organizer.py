@@ -60,7 +60,7 @@ def score(
         echo(json.dumps(validation_scores(competition, file)))
     else:
         echo(validation_report(competition, file))
-        if (handed_in := competition.root / "submissions" / file.name).exists():
+        if (handed_in := competition.out / "submissions" / file.name).exists():
             options.tell_next("validate", competition.root, handed_in)
 
 

@@ -163,7 +163,7 @@ def report(
     from unseen.api.methods import compared
 
     found = compared(competition, chosen, device, note, intervals=intervals)
-    echo("\n".join(map(str, write_report(found, competition.root))))
+    echo("\n".join(map(str, write_report(found, competition.out))))
 
 
 def validate(competition: "Competition", file: Path, *, as_json: bool = False) -> None:

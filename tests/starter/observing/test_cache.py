@@ -8,7 +8,7 @@ import torch
 from bucket import BUCKET, s3_server
 from safetensors.torch import save
 
-from starter.observing.cache import NOTE, Cache, cache_of, place_cache
+from starter.observing.cache import Cache, cache_of, place_cache
 from submission import UnusableInput
 
 LAYOUT = {"a": (np.float16, (2, 3)), "b": (np.float64, (1,))}
@@ -92,18 +92,13 @@ def test_an_entry_of_other_names_types_shapes_or_values_counts_as_missing(tmp_pa
         assert cache.load("logits", "k", LAYOUT) is None
 
 
-@pytest.mark.parametrize("organizer", [False, True])
-def test_a_place_that_is_asked_for_is_used_and_noted_only_by_the_organizer(tmp_path, capsys, organizer):
+def test_a_place_that_is_asked_for_is_noted_and_used_from_then_on(tmp_path, capsys):
     root = tmp_path / "contest"
-    (root / "private" if organizer else root).mkdir(parents=True)
     assert cache_of(root) == Cache(root / "cache")
     place_cache(root, str(tmp_path / "elsewhere"))
     assert cache_of(root) == Cache(tmp_path / "elsewhere")
     assert f"the cache is at {tmp_path / 'elsewhere'}" in capsys.readouterr().err
-    assert (root / NOTE).exists() == organizer
-    if organizer:  # another process reads the note
-        moved = root.rename(tmp_path / "moved")
-        assert cache_of(moved) == Cache(tmp_path / "elsewhere")
+    assert cache_of(root.rename(tmp_path / "moved")) == Cache(tmp_path / "elsewhere")
 
 
 @pytest.mark.parametrize(
