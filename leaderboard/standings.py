@@ -238,7 +238,7 @@ def _with_uncertainty(lines: Sequence[Standing], families: Families, decimals: i
     ends = rank_intervals(sums[ranked], families, decimals, rng)
     ranks = dict(zip(np.flatnonzero(ranked).tolist(), ends, strict=True))
     above = [math.nan, *sign_test(np.diff(sums, axis=0), rng).tolist()]
-    groups = _groups(sums, rng)
+    groups = paired_groups(sums, rng)
     return tuple(
         replace(
             line,
@@ -321,10 +321,10 @@ def groups_of(lines: Sequence[Standing], families: Families) -> list[tuple[int, 
     """Returns the groups of lines, best first, as in `Standing.groups`."""
     if not _enough(lines, families):
         return [()] * len(lines)
-    return _groups(families.sums(np.stack([line.errors for line in lines]) ** 2), BOOTSTRAP(0))
+    return paired_groups(families.sums(np.stack([line.errors for line in lines]) ** 2), BOOTSTRAP(0))
 
 
-def _groups(sums: FloatArray, rng: Generator) -> list[tuple[int, ...]]:
+def paired_groups(sums: FloatArray, rng: Generator) -> list[tuple[int, ...]]:
     """Returns the groups of t lines, best first, from the sums of their squared errors by family (t, g).
 
     Each pair of the first `MOST` lines is compared by the paired test, at 0.05 over all pairs after Holm; the

@@ -156,12 +156,12 @@ _POINTS = 400  # between which quantiles are interpolated, within 1e-4 of their 
 _Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 
 
-def t_quantile(freedom: int) -> float:
-    """Returns the 97.5 % point of Student's t, for 5 degrees of freedom or more.
+def t_quantile(freedom: int, z: float = _Z) -> float:
+    """Returns the point of Student's t that has the probability of the normal distribution's point z.
 
-    Uses the expansion of Cornish and Fisher (Abramowitz & Stegun 26.7.5), within 0.003 of the exact value.
+    Uses the expansion of Cornish and Fisher (Abramowitz & Stegun 26.7.5): for 5 degrees of freedom or more,
+    the 97.5 % point, which is the default, is within 0.003 of the exact value.
     """
-    z = _Z
     terms = (
         (z**3 + z) / 4,
         (5 * z**5 + 16 * z**3 + 3 * z) / 96,

@@ -18,7 +18,7 @@ GROUPS = {
 PANELS = {
     "Take part in a competition": "demo methods new-method check-method predict report validate score",
     "Run a competition": "build audit pack leaderboard export",
-    "Do research": "ablate classes shift detectors",
+    "Do research": "compare ablate classes shift detectors",
     "Estimate the accuracy of your own model": "estimate",
 }
 """The first screen of the help by reader; what it does not list is named in a line of its own."""

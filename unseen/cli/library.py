@@ -11,6 +11,7 @@ FUNCTIONS = {
     "show": "starter.competition.show:show",
     "materialize": "starter.competition.materialize:materialize",
     "backup": "leaderboard.verify:backup",
+    "compare": "leaderboard.compare:compare",
     "classes assign": "starter.wordnet.assign:assign_classes",
     "classes halves": "starter.wordnet.images:write_halves",
     "classes graph": "starter.studies.confusions:graph_study",

@@ -1,0 +1,69 @@
+"""`compare`: means, intervals and decisions against SciPy, on tables of items x systems."""
+
+import numpy as np
+import pytest
+from command_line import run
+from scipy import stats
+
+from leaderboard.compare import compare, resolvable, standard_error
+from submission.errors import UnusableInput
+from submission.scoretable import Families
+
+
+def written(path, values, header="item,a,b,c", families=None):
+    """A CSV of values (n, s), with a column `source` if there are families."""
+    names = [f"q{i}," + (f"{families[i]}," if families else "") for i in range(len(values))]
+    rows = [name + ",".join(map(str, row)) for name, row in zip(names, values, strict=True)]
+    path.write_text("\n".join([header, *rows]), encoding="utf-8")
+    return path
+
+
+def test_the_table_has_means_intervals_and_groups(tmp_path):
+    values = np.random.default_rng(0).normal([50, 50.5, 60], 5, (40, 3))
+    lines = compare(written(tmp_path / "scores.csv", values)).splitlines()
+    assert lines[0].split() == ["system", "mean", "95", "%", "interval", "group"]
+    assert [line.split()[0] for line in lines[1:4]] == [
+        "c",
+        *sorted("ab", key=lambda s: -values[:, "ab".index(s)].mean()),
+    ]
+    assert [line.split()[-1] for line in lines[1:4]] == ["1", "2", "2"]
+    low, high = stats.t.interval(0.95, 39, values[:, 2].mean(), stats.sem(values[:, 2]))
+    assert lines[1].split()[1:5] == [f"{values[:, 2].mean():.1f}", f"{low:.1f}", "to", f"{high:.1f}"]
+    assert "tells 2 of 3 pairs of lines" in lines[6]
+    assert compare(tmp_path / "scores.csv", lower=True).splitlines()[3].startswith("c")
+
+
+def test_families_count_as_one_and_too_few_of_them_decide_nothing(tmp_path):
+    once = np.random.default_rng(1).normal([50, 60], 5, (6, 2))
+    twice = written(
+        tmp_path / "twice.csv", np.repeat(once, 2, axis=0), "item,source,a,b", [i // 2 for i in range(12)]
+    )
+    single = written(tmp_path / "once.csv", once, "item,a,b")
+    rows = [text.splitlines()[:3] for text in (compare(twice, families="source"), compare(single))]
+    assert rows[0] == rows[1]
+    many = written(tmp_path / "many.csv", np.random.default_rng(2).normal(0, 1, (6, 3)))
+    assert "no difference among 3 pairs: too few items" in compare(many)
+
+
+def test_a_resolvable_difference_is_found_four_times_in_five():
+    rng, items = np.random.default_rng(3), Families.of([str(i) for i in range(30)], ["all"] * 30)
+    noise = rng.normal(size=(2000, 30))
+    alone, _ = resolvable(noise, items)
+    assert standard_error(noise, items) == pytest.approx(stats.sem(noise, axis=1))
+    assert (stats.ttest_1samp(noise + alone, 0, axis=1).pvalue < 0.05).mean() == pytest.approx(0.8, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("item,a\n", "no scores"),
+        ("item,a\nq1,1\nq2,\n", "line 3, column 'a': '' is not a number"),
+        ("a,source\n1,x\n2,y\n", "--families"),
+        ("a,b\n1,2\n2,3\n", "give 6 or more"),
+    ],
+)
+def test_what_is_no_table_of_scores_is_refused(tmp_path, text, word):
+    (tmp_path / "scores.csv").write_text(text)
+    with pytest.raises(UnusableInput, match=word):
+        compare(tmp_path / "scores.csv")
+    assert run("compare", str(tmp_path / "scores.csv"), check=False).code == 2
