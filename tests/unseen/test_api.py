@@ -20,6 +20,7 @@ from baselines.report.report import run_report
 from submission.errors import UnusableInput
 from submission.metrics import Score
 from submission.predictions import write_predictions
+from submission.scoretable import validation_groups
 from submission.scoring import read_targets, validate
 from unseen.api.methods import DEFAULT, SLOW, methods_of
 
@@ -45,12 +46,16 @@ def test_a_table_has_a_row_a_set_and_the_targets_where_they_are_public(opened, o
     train, test = opened.features("train"), opened.features("test")
     assert tuple(train.index) == opened.ids("train")
     assert tuple(test.index) == opened.ids("test")
-    assert list(train.columns) == [*test.columns, "target"]
+    assert list(train.columns) == [*test.columns, "family", "target"]
     assert train.target.tolist() == list(read_targets(opened, "train").values())
-    assert np.isfinite(train.to_numpy()).all()
+    rows = train.drop(columns=["family", "target"])
+    assert np.isfinite(rows.to_numpy()).all()
+    assert train.family.tolist() == ["+".join(sorted(each)) for each in opened.meta_train().families]
     pd.testing.assert_series_equal(opened.targets("train"), train.target)
-    LinearRegression().fit(train.drop(columns="target"), train.target).predict(test)
-    assert tuple(unseen.open(ood_contest.root).features("val").index) == ood_contest.ids("val")
+    LinearRegression().fit(rows, train.target).predict(test)
+    mixes = unseen.open(ood_contest.root).features("val")
+    assert tuple(mixes.index) == ood_contest.ids("val")
+    assert {*mixes.family} == {family for _, family in validation_groups(ood_contest).values()}
 
 
 @pytest.mark.slow

@@ -17,9 +17,10 @@ from starter.tracks.subject import Subject
 from starter.tracks.tracks import open_subjects
 from submission.competition import PARTS, Competition
 from submission.errors import UnusableInput
-from submission.ids import make_id
+from submission.ids import make_id, split_id
 from submission.pack import unpacked
 from submission.progress import progress
+from submission.scoretable import validation_groups
 from submission.scoring import read_targets
 
 READ = ("moments", "features")
@@ -41,9 +42,14 @@ class Contest(Competition):
         """Returns the sets of a part as a table with one row per set, from which a regressor can learn.
 
         >>> import unseen
-        >>> table = unseen.open("contest").features("val")
-        >>> table.index[0], table.columns[-1], len(table)
-        ('tiny/val_0001', 'target', 6)
+        >>> from sklearn.linear_model import Ridge
+        >>> from sklearn.model_selection import GroupKFold, cross_val_score
+        >>> table = unseen.open("contest").features("train")
+        >>> table.index[0], *table.columns[-2:], len(table)
+        ('tiny/train_0001', 'family', 'target', 12)
+        >>> rows = table.drop(columns=["family", "target"])
+        >>> len(cross_val_score(Ridge(), rows, table.target, groups=table.family, cv=GroupKFold(3)))
+        3
 
         Args:
             part: "train", "val" or "test".
@@ -51,16 +57,23 @@ class Contest(Competition):
 
         Returns:
             A table indexed by id, as in a submission. The columns are indicators (`baselines.run.tabular`)
-            and then `target`, a fraction, except for test sets, whose targets are hidden.
+            and then, except for test sets, of which they are hidden, `family` and `target`, a fraction. A
+            family is all operations of a set, or the source of its shift. Groups of families still share
+            single operations: `baselines.contract.families.folds` leaves each one out.
         """
         rows: dict[str, Mapping[str, float]] = {}
+        families = {name: family for name, (_, family) in validation_groups(self).items()}
         for name, subject in open_subjects(self, NEEDS[self.track], device).items():
             measure, source = MEASURES[self.track], subject.source
             sets = progress(self._seen(subject, part), f"measure {name}", unit="sets")
             rows |= {make_id(name, seen.set_name): measure(seen, source) for seen in sets}
+            if part == "train":
+                made_of = subject.meta_train().families
+                families = dict(zip(self.sets("train"), map("+".join, map(sorted, made_of)), strict=True))
         table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("id")
         if part != "test":
             targets = read_targets(self, part)
+            table["family"] = [families[split_id(name)[1]] for name in table.index]
             table["target"] = [targets[name] for name in table.index]
         return table
 
