@@ -263,14 +263,19 @@ def few_rows(competition: Competition) -> Iterator[str]:
     private = {row.set for row in rows if row.usage == "Private"}
     tests = read_record(competition.root).get("test", ())
     families = {test.get("family") for test in tests if json.loads(test["recipe"])["name"] in private}
-    if len(public) < FEWEST_ROWS:
+    yield from few(len(public), len(families))
+
+
+def few(rows: int, families: int) -> Iterator[str]:
+    """Yield what so few public rows, and private families, make an accident."""
+    if rows < FEWEST_ROWS:
         yield (
-            f"public predictions: {len(public)}, fewer than {FEWEST_ROWS}: the order on the public board is "
+            f"public predictions: {rows}, fewer than {FEWEST_ROWS}: the order on the public board is "
             "an accident, and no baseline is shown on it; build with more test sets"
         )
-    if 0 < len(families) < FEWEST_FAMILIES:
+    if 0 < families < FEWEST_FAMILIES:
         yield (
-            f"families of shift of the test sets that decide the final ranks: {len(families)}, fewer than "
+            f"families of shift of the test sets that decide the final ranks: {families}, fewer than "
             f"{FEWEST_FAMILIES}: scores have no interval; build with more test sets or sources of shift"
         )
 

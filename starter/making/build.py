@@ -1,6 +1,7 @@
 """Building a competition folder from settings: public parts, hidden solution, observations."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -21,6 +22,7 @@ from starter.classifiers.engine import place
 from starter.classifiers.networks import network, small
 from starter.classifiers.networks.network import Network
 from starter.classifiers.networks.small import SMALL_MEAN, SMALL_STD, train_small
+from starter.competition.audit import few
 from starter.competition.cluster import Cluster
 from starter.encoders import ImageEncoder
 from starter.images.arrays import write_npz
@@ -57,9 +59,12 @@ from submission.predictions import write_predictions, write_sample
 from submission.progress import progress
 from submission.scoretable import NOISE, VALIDATION_GROUPS
 from submission.solution import SolutionRow, counting_rows, solution_of, write_solution
+from submission.tracks import TRACKS as SCORED
 
 Load = Callable[[str], Classifier]
 """Function that returns the classifier of a spec of the settings, loaded once."""
+SMALL_SET = 100
+"""Fewest images of a test set; with fewer, the sampling noise of its true value is more than 5 points."""
 NAMED = {
     "cifar10": (
         "its authors state none (https://www.cs.toronto.edu/~kriz/cifar.html); cite A. Krizhevsky, Learning "
@@ -154,8 +159,8 @@ def _built(
     return competition
 
 
-def dry_run(settings: Settings, device: str = "cpu", data_root: Path | None = None) -> str:
-    """Returns the number of images that a build observes, and the disk space that it needs, as two lines.
+def dry_run(settings: Settings, device: str = "cpu", data_root: Path | None = None) -> tuple[str, list[str]]:
+    """Returns what a build costs, in a sentence, and warnings of what will make its ranks accidents.
 
     Everything is read and planned as by the build, but for sub-populations; no folder is written.
     """
@@ -167,7 +172,8 @@ def dry_run(settings: Settings, device: str = "cpu", data_root: Path | None = No
     public = len(splits.meta_base) + len(splits.reference) + len(train_ref(splits, settings.seed))
     stored = sum(len(images) for images in plan.files.values() if isinstance(images, ImageSet))
     sets = [planned.recipe for of in plan.sets.values() for planned in of]
-    made = sum(len(each) if isinstance(each, Mix) else each.ops[0][1]["n"] for each in sets)
+    sizes = {each.name: len(each) if isinstance(each, Mix) else each.ops[0][1]["n"] for each in sets}
+    made = sum(sizes.values())
     observed = public + stored + made
     if not any(isinstance(each, FromPools) for each in plan.train):
         observed += sum(map(len, plan.train)) - len(splits.meta_base)
@@ -176,7 +182,25 @@ def dry_run(settings: Settings, device: str = "cpu", data_root: Path | None = No
         d = classifier.head_weight.shape[1]
         seen += (len(plan.train) + len(sets)) * (8 * d + 4 * d * (d + 1) // 2)
     disk = 3 * splits.image_size[0] * splits.image_size[1] * (public + stored + made) + seen
-    return f"images  {observed:,} per classifier\ndisk    about {disk / 1e6:,.0f} MB"
+    cost = (
+        f"The build observes {observed:,} images per classifier and takes about {disk / 1e6:,.0f} MB of disk."
+    )
+    return cost, list(_accidents(settings, plan, sizes))
+
+
+def _accidents(settings: Settings, plan: Plan, sizes: Mapping[str, int]) -> Iterator[str]:
+    """Yield warnings of what is known before a build, of small sets and of few public rows."""
+    keys, subjects = plan.keys("test"), settings.subjects
+    size = sum(sizes[name] for name, *_ in keys) / len(keys)
+    if size < SMALL_SET:
+        yield (
+            f"test sets of {size:.0f} images: chance moves their true values by about "
+            f"{50 / math.sqrt(size):.0f} points; build with larger sets (--set-size)"
+        )
+    public = _public(settings.track, plan, 0)
+    metrics = {SCORED[settings.track].metric(subject) for subject in subjects}
+    private = {family for name, _, family in keys if name not in public}
+    yield from few(len(public) * len(subjects) // len(metrics), len(private))
 
 
 def _splits(settings: Settings, data_root: Path | None) -> Splits:
@@ -352,10 +376,7 @@ def _write_private(
     draft: Competition, plan: Plan, targets: Values, deviations: Values, test_seed: int
 ) -> int:
     """Write solution, deviations and the record of the test sets; returns the number of public rows."""
-    keys, by_group = plan.keys("test"), TRACKS[draft.track].by_group
-    public = public_sets(
-        [(name, group if by_group else "", family) for name, group, family in keys], test_seed
-    )
+    public = _public(draft.track, plan, test_seed)
     rows = [
         SolutionRow(
             id=make_id(subject, name),
@@ -366,7 +387,7 @@ def _write_private(
             group=group,
         )
         for subject in draft.subjects
-        for name, group, _ in keys
+        for name, group, _ in plan.keys("test")
     ]
     write_solution(draft.private / "solution.csv", rows)
     if deviations:
@@ -375,6 +396,13 @@ def _write_private(
         noise.chmod(0o600)
     add_to_record(draft.root, test=[planned.record() for planned in plan.sets["test"]])
     return sum(row.usage == "Public" for row in counting_rows(draft, rows))
+
+
+def _public(track: str, plan: Plan, test_seed: int) -> set[str]:
+    """Returns the names of the public test sets."""
+    by_group = TRACKS[track].by_group
+    keys = [(name, group if by_group else "", family) for name, group, family in plan.keys("test")]
+    return public_sets(keys, test_seed)
 
 
 def _hashes(public: Path, files: Iterable[str]) -> dict[str, str]:

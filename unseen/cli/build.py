@@ -47,7 +47,7 @@ def build(
         preset: Use the settings of a preset: small, or datacv2023.
         track: accuracy (of classifiers), or ood (of OOD detectors). [accuracy]
         test_seed: Seed of the test sets, a secret. [random]
-        dry_run: Only print images and disk space.
+        dry_run: Only print images, disk space and warnings.
     """
     if folder is None and not (write_settings or dry_run):
         raise UnusableInput("name the folder to build in: unseen build DIR")
@@ -73,7 +73,9 @@ def build(
             f"--deadline {asked.deadline:%Y-%m-%d %H:%M} has passed: give a time in the future"
         )
     if dry_run or folder is None:
-        echo(making.dry_run(asked, device, data_root))
+        cost, warnings = making.dry_run(asked, device, data_root)
+        echo(cost)
+        options.warn(*warnings)
         return
     with connected(cluster) as workers:
         competition = making.build(folder, asked, test_seed, device, data_root, workers, cache)

@@ -11,6 +11,7 @@ from built import spoil
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
+from starter.competition.audit import few_rows
 from starter.images.arrays import read_npz
 from starter.making import build as build_module
 from starter.making.build import build, dry_run
@@ -53,10 +54,12 @@ def test_the_folder_holds_what_the_design_says(built):
     assert set(built.files) == public - {"competition.json"}
 
 
-def test_a_dry_run_tells_the_images_that_are_observed_and_the_disk_that_is_taken(built, settings):
-    images, size = (
-        float(re.search(r"[\d,]+", line)[0].replace(",", "")) for line in dry_run(settings()).splitlines()
-    )
+def test_a_dry_run_tells_images_and_disk_and_warns_as_the_audit_does(built, settings):
+    cost, (noise, *others) = dry_run(settings())
+    assert noise.startswith("test sets of 60 images: chance moves their true values by about 6 points")
+    assert others == list(few_rows(built))
+    assert dry_run(settings(set_size=100, test_sets=40))[1] == []
+    images, size = (float(number.replace(",", "")) for number in re.findall(r"[\d,]+", cost))
     sets = sum(sum(sizes.values()) for sizes in built.sizes.values())
     shown = [len(read_npz(built.file(f"{name}.npz"))) for name in ("base", "reference", "train_ref")]
     assert images == sets + sum(shown[1:])

@@ -40,7 +40,7 @@ def bare(weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 def test_methods_that_read_features_are_left_out(bare, settings, weights):
     asked = settings(classifiers=(bare, f"tiny={weights}"), group="natural-like", train_sets=6, val_sets=2)
-    assert "images" in dry_run(asked)
+    assert "images" in dry_run(asked)[0]
     built = build(Path("contest"), asked, 11)
     competition = Competition.open(built.root)
     assert competition.logits_alone == ("bare",)
