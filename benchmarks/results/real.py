@@ -23,15 +23,15 @@ def data() -> Path:
     return Path(folder)
 
 
-def weights(arch: str = "resnet56") -> str:
-    """An architecture's weights as `--classifier` takes them."""
-    return f"{arch}={data() / 'weights' / arch}.safetensors"
+def weights(arch: str = "resnet56", file: str = "") -> str:
+    """An architecture's weights as `--classifier` takes them; `file` names others than its own."""
+    return f"{arch}={data() / 'weights' / (file or arch)}.safetensors"
 
 
-def classifier(arch: str = "resnet56", precision: str = "") -> Classifier:
+def classifier(arch: str = "resnet56", precision: str = "", file: str = "") -> Classifier:
     """An architecture with its weights, run as a new competition would run it."""
     engine, precision = chosen("", precision, "cpu")
-    return load_classifier(weights(arch), CIFAR10, precision, engine=engine)
+    return load_classifier(weights(arch, file), CIFAR10, precision, engine=engine)
 
 
 def images(part: str, limit: int | None = None, seed: int = 0) -> ImageSet:

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from typer import Exit, echo
 
@@ -29,6 +29,7 @@ def estimate(
     features: Many = (),
     probabilities: bool = False,
     fail_below: float | None = None,
+    fail_on: Literal["certain", "likely", "possible"] = "likely",
     out: Path = Path(),
     as_json: bool = False,
 ) -> None:
@@ -52,6 +53,7 @@ def estimate(
         features (FILE): Features (n, d), labelled first.
         probabilities: FILEs hold probabilities.
         fail_below (ACCURACY): Exit with 1 below this, a fraction.
+        fail_on: With --fail-below: where the interval lies below, the estimate, or its lower end.
         out (FOLDER): The folder of estimate.html, .json and .csv.
     """
     of_images, of_logits = {model is None, labelled is None}, {logits is None, labels is None}
@@ -77,8 +79,9 @@ def estimate(
             other, inner = ((each[0], each[1:]) if each else None for each in (second, features))
             rules = asked.margin, asked.level, asked.window
             found = run(logits, labels, given, other, inner, probabilities, *rules, named)
-    *pages, data = write_estimation(found, out, photos, fail_below)
+    *pages, data = write_estimation(found, out, photos, fail_below, fail_on)
     echo(data.read_text() if as_json else "\n".join(map(str, (f"{found}\n", *pages, data))), nl=not as_json)
-    if fail_below is not None and (low := found.below(fail_below)):
-        echo(f"below {100 * fail_below:g} %: {', '.join(low)}", err=True)
+    if fail_below is not None and (low := found.below(fail_below, fail_on)):
+        certainty = {"certain": "certainly", "likely": "likely", "possible": "possibly"}[fail_on]
+        echo(f"{certainty} below {100 * fail_below:g} %: {', '.join(low)}", err=True)
         raise Exit(1)

@@ -29,6 +29,9 @@ SHOWN = ("images", "accuracy", "low", "high", "difference", "fallen", "distance"
 """Attributes of a `SetEstimate` that are columns of the table."""
 THUMBNAIL = 96
 """Longer side of a picture on the page, in pixels."""
+FAIL_ON = {"certain": "high", "likely": "accuracy", "possible": "low"}
+"""What lies below the limit at an alarm: the whole interval, the estimate (then it is more likely than not
+that the accuracy does), or the lower end."""
 CHARTED = 4
 """Smallest number of sets for which the page has a chart."""
 Photos = Mapping[str, Sequence[tuple[str, Pixels]]]
@@ -46,14 +49,17 @@ class SetEstimate:
         low: Lower end of the interval, at the level of the `Estimation`.
         high: Upper end of the interval.
         difference: Estimate minus the accuracy on the labelled images.
-        fallen: "yes" if the accuracy has fallen by more than the margin, "no" if not, else "unclear". It is
-            also "unclear" if the estimate lies above the labelled accuracy and the set is far from the data.
+        fallen: "yes" if the whole interval lies below the labelled accuracy minus the margin, "no" if it
+            lies above, else "cannot tell"; also "cannot tell" if the logits seem to be scaled.
         shares: Estimated share of each class, (k,).
-        distance: Wasserstein distance between the log-odds of the confidences in this set and in the
-            labelled images, in standard deviations of the latter; near 0 for two halves of one set.
+        distance: Wasserstein distance between the log-odds of the confidences in this set and in labelled
+            images with its class shares, in standard deviations; near 0 for two halves of one set.
         outside: Distance of the set from the labelled data, divided by the distance that nine of ten parts
-            of that data have from the rest. The data are the meta-train sets if there are any, else parts
-            of the labelled images as large as the set.
+            of that data have from the rest. The data are the meta-train sets if there are any, else labelled
+            images with the set's class shares.
+        scale: Factor by which the set's logits seem to have been multiplied; 1 where nothing says so.
+        sure: A confidence, and the share of images above it: these are expected to be classed as well as
+            the labelled images are. None if no image is sure enough.
         methods: Estimate of each method, by name.
         remarks: Reasons for a wide interval, a sentence each.
         least_sure: Rows of the images of which the model is least sure.
@@ -69,14 +75,16 @@ class SetEstimate:
     shares: tuple[float, ...]
     distance: float
     outside: float
+    scale: float
+    sure: tuple[float, float] | None
     methods: Mapping[str, float]
     remarks: tuple[str, ...]
     least_sure: tuple[int, ...]
 
-    @property
-    def doubtful(self) -> bool:
-        """True if the set is far from the data and its estimate above the labelled accuracy."""
-        return self.difference > 0 and self.outside > NEAR
+    def interval(self, level: float) -> str:
+        """Returns the interval in percent and its level, or "range" for a set that is far."""
+        told = "range" if self.outside > NEAR else f"{100 * level:g} %"
+        return f"{100 * self.low:.1f} to {100 * self.high:.1f}, {told}"
 
     @property
     def place(self) -> str:
@@ -162,9 +170,28 @@ class Estimation:
         rows = {each.name: each.shares for each in self.sets}
         return pd.DataFrame.from_dict(rows, orient="index", columns=self.classes).rename_axis("set")
 
-    def below(self, accuracy: float) -> list[str]:
-        """Returns the names of the sets whose estimate is below `accuracy`, a fraction."""
-        return [each.name for each in self.sets if each.accuracy < accuracy]
+    def below(self, accuracy: float, fail_on: str = "likely") -> list[str]:
+        """Returns the names of the sets below `accuracy`, a fraction: certainly, likely or possibly.
+
+        That is with the whole interval, with the estimate, or with the lower end (`FAIL_ON`).
+        """
+        return [each.name for each in self.sets if getattr(each, FAIL_ON[fail_on]) < accuracy]
+
+    def sure(self, each: SetEstimate) -> str:
+        """Returns which images of a set should be classed as well as the labelled ones; "" if all are."""
+        if each.sure is not None and each.sure[1] > 0.995:
+            return ""
+        if each.sure is None:
+            return f"no confidence is high enough to expect {100 * self.accuracy:.1f} % right above it"
+        confidence, share = each.sure
+        return (
+            f"above a confidence of {confidence:.2f} ({100 * share:.0f} % of its images) expect "
+            f"{100 * self.accuracy:.1f} % right, as of the labelled ones"
+        )
+
+    def remarks(self, each: SetEstimate) -> list[str]:
+        """Returns the reasons for uncertainty, and which images are sure."""
+        return list(filter(None, (*each.remarks, self.sure(each))))
 
     def plot(self) -> "Drawn":
         """Returns a chart of the estimates with their intervals, in the order of the sets.
@@ -188,49 +215,53 @@ class Estimation:
 
     def __str__(self) -> str:
         """Returns the check, the table and the remarks, for a terminal."""
-        level = f"{100 * self.level:g} % interval"
-        head = ["set", "images", "accuracy", level, "difference", "fallen", "distance", "outside"]
-        checks = [[*_cells(each)[:4], f"is {100 * true:.1f} %"] for each, true in self.halves]
+        head = ["set", "images", "accuracy", "interval", "difference", "fallen", "distance", "outside"]
+        checks = [[*self._cells(each)[:4], f"is {100 * true:.1f} %"] for each, true in self.halves]
         lines = [
             f"accuracy on {self.images:,} labelled images: {100 * self.accuracy:.1f} %",
             *([f"warning: {self.warning}"] if self.warning else []),
             "check: each half of them, estimated from the other",
             text_table(checks),
             "",
-            text_table([head, *map(_cells, self.sets)]),
-            *(f"{each.name}: {remark}" for each in self.sets for remark in each.remarks),
+            text_table([head, *map(self._cells, self.sets)]),
+            *(f"{each.name}: {remark}" for each in self.sets for remark in self.remarks(each)),
             f"fallen: by more than {100 * self.margin:g} points; distance: of the confidences from those "
-            f"in the labelled images; outside: distance from {self.compared}, 1 is usual without a shift",
+            "in labelled images with the set's class shares; outside: distance from "
+            f"{self.compared}, 1 is usual without a shift; range: no level is promised so far outside",
             f"the estimate is the mean of {', '.join(self.centres)}; the files also show "
             f"{', '.join(name for name in self.methods if name not in self.centres)}",
         ]
         return "\n".join(lines)
+
+    def _cells(self, each: SetEstimate) -> list[str]:
+        """Returns the cells of a set's line in the table for a terminal."""
+        return [
+            each.name,
+            str(each.images),
+            f"{100 * each.accuracy:.1f} %",
+            each.interval(self.level),
+            f"{100 * each.difference:+.1f}",
+            each.fallen,
+            f"{each.distance:.2f}",
+            f"{each.outside:.1f} {each.place}",
+        ]
 
     def _repr_html_(self) -> str:
         """Returns the same text for a notebook."""
         return f"<pre>{escape(str(self))}</pre>"
 
 
-def _cells(each: SetEstimate) -> list[str]:
-    """Returns the cells of a set's line in the table for a terminal."""
-    return [
-        each.name,
-        str(each.images),
-        f"{100 * each.accuracy:.1f} %",
-        f"{100 * each.low:.1f} to {100 * each.high:.1f}",
-        f"{100 * each.difference:+.1f}",
-        each.fallen,
-        f"{each.distance:.2f}",
-        f"{each.outside:.1f} {each.place}",
-    ]
-
-
 def write_estimation(
-    found: Estimation, folder: Path, photos: Photos = MappingProxyType({}), fail_below: float | None = None
+    found: Estimation,
+    folder: Path,
+    photos: Photos = MappingProxyType({}),
+    fail_below: float | None = None,
+    fail_on: str = "likely",
 ) -> tuple[Path, ...]:
     """Write ``estimate.html``, ``.csv`` and ``.json`` and return their paths; the page loads nothing.
 
-    The page shows the `photos` of which the model is least sure; only the JSON has the limit `fail_below`.
+    The page shows the `photos` of which the model is least sure; only the JSON has the limit `fail_below`,
+    and the sets that are below it by `fail_on`.
     """
     page, table, data = (folder / f"estimate.{kind}" for kind in ("html", "csv", "json"))
     unsure = {
@@ -244,7 +275,9 @@ def write_estimation(
     write_text(page, text.render(found=found, chart=chart, shown=shown))
     write_text(table, found.table.rename(index=harmless).to_csv(float_format="%.6f", lineterminator="\n"))
     files = {name: [file for file, _ in images] for name, images in unsure.items()}
-    below = None if fail_below is None else {"limit": fail_below, "below": found.below(fail_below)}
+    below = None
+    if fail_below is not None:
+        below = {"limit": fail_below, "on": fail_on, "below": found.below(fail_below, fail_on)}
     values = {
         "fail_below": below,
         "warning": found.warning,

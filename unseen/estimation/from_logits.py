@@ -126,7 +126,7 @@ def _halves(seen: Observation, labels: IntArray, asked: Asked) -> Iterator[tuple
     for side in (0, 1):
         tested, known = np.sort(order[side::2]), np.sort(order[1 - side :: 2])
         half = _part(seen, tested, f"half {side + 1}")
-        fitted = Fitted.of(_part(seen, known, "labelled"), labels[known], CENTRES)
+        fitted = Fitted.of(_part(seen, known, "labelled"), labels[known], (*CENTRES, "cott"))
         yield fitted.estimate(half, asked), float((half.predicted == labels[tested]).mean())
 
 

@@ -42,8 +42,9 @@ def test_files_hold_everything_and_escape_names(written):
     assert ("&lt;thu&gt;" in page, "<thu>" in page) == (True, False)
     assert len(page) < 800_000
     assert page.count("a&lt;b&gt;") == 12
+    assert "90&nbsp;%" in page
     assert table.startswith("set,images,accuracy,low,high,difference,fallen,distance,outside,atc-ne-ts,")
-    assert data["fail_below"] == {"limit": 0.5, "below": found.below(0.5)}
+    assert data["fail_below"] == {"limit": 0.5, "on": "likely", "below": found.below(0.5)}
     mon, tue, *_ = data["sets"]
     assert mon["least_sure_files"] == [f"a<b>{row}.png" for row in mon["least_sure"]]
     assert tue["least_sure_files"] is None

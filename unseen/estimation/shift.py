@@ -1,0 +1,132 @@
+"""How a set differs from the labelled images, class shares set aside, and whether its logits were scaled."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.stats import wasserstein_distance
+
+from baselines.accuracy.atc import confidence_log_odds
+from baselines.accuracy.fd import fd, frechet_distance
+from baselines.accuracy.priors import bias_corrected, calibrated, em_prior, source_prior
+from starter.observing.observation import Moments, Observation, Source, once
+from submission.arrays import FloatArray
+
+USUAL, PARTS = 0.9, 8
+"""Share of the parts of the labelled images that are usual, and the number of parts."""
+FAR = 2.0
+"""Distance, in units of the usual one, above which a set is far."""
+LOG_SCALE, FITS = np.log(10), 0.75
+"""Largest logarithm of a scale, and how near to the labelled confidences scaled ones must come: a share of
+the usual distance."""
+LEAST_SCALE = 1.2
+"""Smallest scale, or one part of it, that is told."""
+TINY = 1e-9
+
+
+@dataclass(frozen=True)
+class Shift:
+    """What tells a set from labelled images that are weighted to have its class shares.
+
+    Attributes:
+        shares: Class shares of the set by EM, (k,).
+        distance: Wasserstein distance between the log-odds of the confidences, in standard deviations of the
+            labelled images'; near 0 where only the class shares differ.
+        moved: Root of the Frechet distance of the features over the trace of their covariance; 0 without
+            features, or where chance explains it.
+        outside: The larger distance by confidences or features, divided by the usual one between parts of the
+            labelled images that are as large as the set: nine of ten parts are below 1.
+        scale: The factor by which the set's logits seem to have been multiplied; 1 where nothing says so.
+    """
+
+    shares: FloatArray
+    distance: float
+    moved: float
+    outside: float
+    scale: float
+
+
+@once
+def _known(source: Source) -> FloatArray:
+    """Returns the log-odds of the confidence in each labelled image, (n,)."""
+    return confidence_log_odds(source.observation)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """The labelled images, from which sets are told; `usual` keeps the distances of their parts by size."""
+
+    source: Source
+    usual: dict[int, FloatArray] = field(default_factory=dict)
+
+    def shift(self, seen: Observation) -> Shift:
+        """Returns how a set differs from the labelled images.
+
+        Under label shift alone, p(x | y) is unchanged, and so labelled images with the weights q / pi of
+        their classes have the set's confidences and features; what is left is another kind of shift.
+        """
+        source, prior = self.source, source_prior(self.source)
+        shares = em_prior(calibrated(seen, bias_corrected(source)), prior)
+        weights = (shares / prior)[source.labels]
+        n = min(len(seen), len(source.labels) // 2)
+        rows = np.linspace(0, len(seen) - 1, n).astype(np.int64)
+        some, usual = seen.take(rows), self._usual(n)
+        found = self._distances(np.arange(len(weights)), weights, some)
+        ratio = float(np.divide(found, usual, out=np.zeros(2), where=usual > 0).max())
+        moved = 0.0
+        if seen.moments is not None and source.observation.features is not None:
+            moments = _moments(source.observation.features, weights)
+            known = replace(source, train_ref=replace(source.train_ref, moments=moments))
+            moved = fd(seen, known) / max(np.trace(moments.covariance), TINY)
+        distance = float(self._distances(np.arange(len(weights)), weights, replace(seen, features=None))[0])
+        return Shift(shares, distance, float(np.sqrt(max(moved, 0.0))), ratio, self._scale(some, usual[0]))
+
+    def _usual(self, n: int) -> FloatArray:
+        """Returns the distances (2,) within which nine of ten parts of n images are from the rest."""
+        if n not in self.usual:
+            rng, count = np.random.default_rng(0), len(self.source.labels)
+            orders = [rng.permutation(count) for _ in range(PARTS)]
+            seen, even = self.source.observation, np.ones(count)
+            parts = [self._distances(each[n:], even, seen.take(each[:n])) for each in orders]
+            self.usual[n] = np.quantile(parts, USUAL, axis=0)
+        return self.usual[n]
+
+    def _distances(self, rows: np.ndarray, weights: FloatArray, seen: Observation) -> FloatArray:
+        """Returns the distances (2,) of a set by confidences and features (0 without) from labelled rows."""
+        known, own = _known(self.source), self.source.observation.features
+        apart = wasserstein_distance(confidence_log_odds(seen), known[rows], None, weights[rows])
+        moved = 0.0
+        if own is not None and seen.features is not None:
+            moved = frechet_distance(_moments(own[rows], weights[rows]), Moments.of(seen.features))
+        return np.array([apart / max(known.std(), TINY), moved])
+
+    def _scale(self, seen: Observation, usual: float) -> float:
+        """Returns the factor after whose removal the confidences fit those of the labelled images.
+
+        It is 1 unless they are far before, and within a share `FITS` of the usual distance after.
+        """
+        known = _known(self.source)
+        spread = max(float(known.std()), TINY)
+
+        def distance(log_scale: float) -> float:
+            return wasserstein_distance(confidence_log_odds(divided(seen, np.exp(log_scale))), known) / spread
+
+        if distance(0) <= FAR * usual:
+            return 1.0
+        found = minimize_scalar(
+            distance, bounds=(-LOG_SCALE, LOG_SCALE), method="bounded", options={"xatol": 0.01}
+        )
+        told = abs(found.x) > np.log(LEAST_SCALE) and found.fun < FITS * usual
+        return float(np.exp(found.x)) if told else 1.0
+
+
+def divided(seen: Observation, scale: float) -> Observation:
+    """Returns the observation with its logits divided by a scale."""
+    return replace(seen, logits=(seen.logits / scale).astype(np.float32))
+
+
+def _moments(features: FloatArray, weights: FloatArray) -> Moments:
+    """Returns the moments of features (n, d) whose rows have weights (n,)."""
+    rows, share = features.astype(np.float64), weights / weights.sum()
+    mean = share @ rows
+    return Moments(mean, ((rows - mean) * share[:, None]).T @ (rows - mean), len(rows))
