@@ -6,8 +6,8 @@ FOLDER holds what `real.py` here says, with natural.zip, natural_more.zip and an
 weights/resnet56_peer.safetensors; DIR keeps what networks have seen. Tasks, models and shifts are those of
 shifts.py, each from logits and with features. A family's intervals are made by constants that have not seen
 it; those printed at the end have seen all, and stand in unseen/estimation/intervals.py. --images estimates
-photographs from the networks and the images instead, with 24 meta-train sets and those constants. --write
-puts the tables into docs/results.
+photographs from two networks and the images instead, with 24 meta-train sets. --write puts the tables into
+docs/results.
 """
 
 import argparse
@@ -39,6 +39,8 @@ LIMITS = (0.6, 0.7, 0.8, 0.9)
 PULL = 1e-3
 """How strongly the constants' logarithms are held at those of today."""
 WAYS = ("logits", "features")
+IMAGES = ("resnet56", "resnet56_peer")
+"""The networks of --images."""
 
 
 @dataclass(frozen=True)
@@ -183,8 +185,8 @@ def of_images(count: int = 24) -> list[dict[str, object]]:
         whole.take(part) for part in (np.arange(shifts.LABELLED), np.arange(shifts.LABELLED, len(whole)))
     )
     sets = {("none", "none"): rest, **sets}
-    for name, arch in shifts.NETWORKS.items():
-        network = real.classifier(arch, file=name)
+    for name in IMAGES:
+        network = real.classifier(shifts.NETWORKS[name], file=name)
         found = estimate_sets(network, known, list(sets.values()), Asked(count))
         for (source, _), images, each in zip(sets, sets.values(), found.sets, strict=True):
             truth = float((network(images.images)[0].numpy().argmax(axis=1) == images.labels).mean())
