@@ -1,11 +1,13 @@
 """The two errors that the user can correct; any other error is a bug and keeps its traceback."""
 
+import re
 import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-SHOWN_PROBLEMS = 20
+SHOWN_PROBLEMS = 10
+"""Number of problems of a kind that a message lists."""
 
 
 class UnusableInput(ValueError):
@@ -16,8 +18,8 @@ class InvalidSubmission(ValueError):
     """A submission that breaks the format (exit code 1).
 
     ``problems`` holds every problem, each with the line and the id concerned; the message shows the first
-    20 and then a count. Nothing in it depends on a hidden label. ``note``, at the end of the first line, says
-    whether the file was recorded.
+    ten of a kind and then a count. Nothing in it depends on a hidden label. ``note``, at the end of the first
+    line, says whether the file was recorded.
 
     >>> print(InvalidSubmission("mine.csv", ["line 2, id 'a/b': prediction 'x' is not a number"]))
     mine.csv is not a valid submission: 1 problem
@@ -31,9 +33,13 @@ class InvalidSubmission(ValueError):
         note = f"; {note}" if note else ""
         counted = "1 problem" if count == 1 else f"{count} problems"
         lines = [f"{printable(name)} is not a valid submission: {counted}{note}"]
-        lines += [f"  {problem}" for problem in self.problems[:SHOWN_PROBLEMS]]
-        if count > SHOWN_PROBLEMS:
-            lines.append(f"  ... and {count - SHOWN_PROBLEMS} more")
+        kinds = dict[str, list[str]]()
+        for problem in self.problems:
+            kinds.setdefault(re.sub(r".*['\"]|\d+", "", problem), []).append(problem)
+        for alike in kinds.values():
+            lines += [f"  {problem}" for problem in alike[:SHOWN_PROBLEMS]]
+            if len(alike) > SHOWN_PROBLEMS:
+                lines.append(f"  ... and {len(alike) - SHOWN_PROBLEMS} more like these")
         super().__init__("\n".join(lines))
 
 

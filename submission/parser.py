@@ -90,6 +90,8 @@ def unzipped(data: bytes, name: str, limit: int) -> bytes:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = [info for info in archive.infolist() if not info.filename.startswith("__MACOSX/")]
+            if any(info.filename.startswith("xl/") for info in members):
+                raise ValueError("it is an Excel workbook; save the table as CSV")
             if len(members) != 1 or not _MEMBER.fullmatch(members[0].filename):
                 raise ValueError(f"it holds {_quoted(', '.join(info.filename for info in members))}")
             (info,) = members
@@ -153,8 +155,13 @@ def _csv_rows(text: str, ids: Sequence[str], name: str, column: str) -> tuple[li
         raise InvalidSubmission(name, [broken or f"the file is empty: expected the header 'id,{column}'"])
     header = rows[0][1]
     if sorted(header) != sorted(["id", column]):
-        index = header[:1] in ([""], ["Unnamed: 0"])
-        fix = " without the index of a table (index=False)" if index else ""
+        fix = ""
+        if header[:1] in ([""], ["Unnamed: 0"]):
+            fix = " without the index of a table (index=False)"
+        elif len(header) == 2 and NUMBER.fullmatch(header[1]):
+            fix = " above it: the header is missing"
+        elif re.search("[;\t]", ",".join(header)):
+            fix = ": separate the columns by commas, not semicolons or tabs"
         problem = f"line 1: the header is {_quoted(','.join(header))}, expected 'id,{column}'{fix}"
         raise InvalidSubmission(name, [f"{problem} (no line was checked)"])
     if header[0] != "id":

@@ -71,10 +71,11 @@ def test_text_has_plain_line_ends_or_is_refused(tmp_path):
             read_text(path)
 
 
-def test_the_message_of_a_submission_shows_the_first_twenty_problems_and_a_count() -> None:
-    error = InvalidSubmission("mine.csv", [f"line {number}: wrong" for number in range(2, 27)])
-    first, *lines, last = str(error).split("\n")
-    assert first == "mine.csv is not a valid submission: 25 problems"
-    assert lines == [f"  line {number}: wrong" for number in range(2, 22)]
-    assert (last, len(error.problems)) == ("  ... and 5 more", 25)
-    assert "more" not in str(InvalidSubmission("mine.csv", ["wrong"] * 20))
+def test_the_message_of_a_submission_shows_ten_problems_of_a_kind_and_a_count() -> None:
+    outside = [f"line {number}, id 's/{number}': prediction '2' is outside" for number in range(2, 17)]
+    error = InvalidSubmission("mine.csv", [*outside, "id 's/3' is missing"])
+    first, *lines, more, last = str(error).split("\n")
+    assert (first, len(error.problems)) == ("mine.csv is not a valid submission: 16 problems", 16)
+    assert lines == [f"  {problem}" for problem in outside[:10]]
+    assert (more, last) == ("  ... and 5 more like these", "  id 's/3' is missing")
+    assert "more" not in str(InvalidSubmission("mine.csv", outside[:10]))
