@@ -43,10 +43,12 @@ class Check:
     Attributes:
         rule: Name of the rule.
         problem: Description of the violation; "" if the method keeps the rule.
+        error: The exception that the method raised; None for none.
     """
 
     rule: str
     problem: str = ""
+    error: BaseException | None = None
 
     def __str__(self) -> str:
         return f"FAIL {self.rule}: {self.problem}" if self.problem else f"ok   {self.rule}"
@@ -170,15 +172,16 @@ def check_method(method: Estimator, track: str = "accuracy") -> list[Check]:
         track: "accuracy" or "ood".
 
     Returns:
-        One `Check` per rule.
+        One `Check` per rule; the first one alone if the method cannot fit and predict at all.
     """
-    trial, checks = Trial(method, track), []
+    trial, checks = Trial(method, track), list[Check]()
     for rule, check in RULES.items():
         try:
-            problem = check(trial)
+            checks.append(Check(rule, check(trial)))
         except (Exception, SystemExit) as error:
-            problem = told(error, folder_of(type(method)))
-        checks.append(Check(rule, problem))
+            checks.append(Check(rule, told(error, folder_of(type(method))), error))
+            if len(checks) == 1:
+                break
     return checks
 
 

@@ -78,14 +78,20 @@ class Estimator(BaseEstimator, ABC):
 
         Raises:
             ValueError: `fit` was not called, an observation lacks a field that `needs` names, or a
-                prediction is not a finite number or is 2 or more, like a percentage; the message names the
-                set.
+                prediction is an array, not a finite number or 2 or more, like a percentage; the message names
+                the set.
         """
         check_is_fitted(self, "fitted_")
         return np.array([self._fraction(each) for each in observations], np.float64)
 
     def _fraction(self, seen: Seen) -> float:
-        value = float(self._predict(self._declared(seen)))
+        predicted = self._predict(self._declared(seen))
+        if np.ndim(predicted):
+            raise ValueError(
+                f"{type(self).__name__} predicts an array of shape {np.shape(predicted)} for set "
+                f"{seen.set_name!r}: predict one number"
+            )
+        value = float(predicted)
         if not -np.inf < value < PERCENTAGES:
             raise ValueError(
                 f"{type(self).__name__} predicts {value:g} for set {seen.set_name!r}: "

@@ -33,6 +33,6 @@ class Run:
         finally:
             sys.argv = old
         self.text = out.getvalue()
-        assert "Traceback" not in self.text
+        assert "Traceback" not in self.text or "--debug" in arguments
         if check:
             assert self.code == 0, self.text

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from inspect import Parameter, Signature, signature
 from pathlib import Path
+from traceback import print_exception
 from typing import Annotated, Any
 
 from typer import Context, Exit, Option, Typer, echo
@@ -13,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from submission.errors import InvalidSubmission, UnusableInput, printable
-from unseen.cli import COMMANDS, GROUPS, PANELS
+from unseen.cli import COMMANDS, GROUPS, PANELS, WORDS
 from unseen.cli.library import SETTINGS, declared
 from unseen.cli.options import COMMON, Many, declare, documented, first_line, lines_of, use_networks
 
@@ -79,8 +80,8 @@ def command_of(function: Callable[..., object]) -> Callable[..., None]:
     """Returns the function from which Typer makes a command.
 
     A parameter `competition` is opened from its folder, `given` stands for the settings of a build, and one
-    of a class in `SETTINGS` for its fields. A command with a device also takes networks of the user's own. A
-    returned study is written and printed.
+    of a class in `SETTINGS` for its fields. A command with a device also takes networks of the user's own,
+    and one with methods --debug. A returned study is written and printed.
     """
     text, own = documented(function)
     notes, taken = {**lines_of(COMMON), **own}, signature(function)
@@ -93,6 +94,8 @@ def command_of(function: Callable[..., object]) -> Callable[..., None]:
             notes |= documented(groups[name])[1]
         else:
             parameters[name] = each
+    if "changes" in parameters:
+        parameters["debug"] = Parameter("debug", OPTION, annotation=bool, default=False)
     if "device" in parameters:
         parameters.setdefault("network", Parameter("network", OPTION, annotation=Many, default=()))
     if study:
@@ -125,7 +128,14 @@ def command_of(function: Callable[..., object]) -> Callable[..., None]:
         for name, make in groups.items():
             fields = signature(make).parameters
             chosen[name] = make(**{field: chosen[field] for field in fields if field in chosen})
-        found: Any = function(**{name: value for name, value in chosen.items() if name in taken.parameters})
+        try:
+            found: Any = function(
+                **{name: value for name, value in chosen.items() if name in taken.parameters}
+            )
+        except (UnusableInput, Exit) as error:
+            if chosen.get("debug") and error.__cause__:
+                print_exception(error.__cause__)
+            raise
         if study:
             found.write(folder := chosen.get("out", found.folder))
             echo(f"{found.text}\n\n{folder}")
@@ -139,6 +149,14 @@ def command_of(function: Callable[..., object]) -> Callable[..., None]:
 
 class Panels(TyperGroup):
     """The application, whose help has a panel for each kind of reader on a screen of thirty lines."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Returns the command that is called; a word of other tools is answered with the kit's own."""
+        for name, words in WORDS.items():
+            if args[0] in words.split():
+                told = f"`unseen {name}`: {first_line(self.commands[name].help)}"
+                ctx.fail(f"There is no command {args[0]!r}. Did you mean {told}")
+        return super().resolve_command(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the panels of commands, and the options in a line."""

@@ -36,6 +36,7 @@ Options:
     names (METHOD|module:Class): Methods of the kit, or your own.
     everything: Without names, all methods but those that take long.
     changes (METHOD.PARAM=VALUE): Set a parameter.
+    debug: Print the whole traceback of a method that fails.
     called (NAME): A name for each METHOD, also in --set.
     note: A remark, kept with the run's score in DIR/runs.csv.
     as_json: Print one JSON object, and nothing else.

@@ -95,7 +95,7 @@ def check_method(method: str, *, changes: Many = (), track: str = "accuracy") ->
     checks = check(choose([method], changes, methods_of(track), track)[method], track)
     echo("\n".join(map(str, checks)))
     if any(result.problem for result in checks):
-        raise Exit(1)
+        raise Exit(1) from next((result.error for result in checks if result.error), None)
     tell_next("predict", "DIR", method, *repeated("--set", changes))
 
 

@@ -72,6 +72,7 @@ def infinite(target, source):
         (lambda: Fixed().predict_interval(META.sets), "not fitted"),
         (lambda: Fixed(float("nan")).fit(META).predict(META.sets), "nan for set 'train_0'"),
         (lambda: Fixed(-np.inf).fit(META).predict(META.sets), "-inf for set 'train_0'"),
+        (lambda: Fixed(np.ones(60)).fit(META).predict(META.sets), r"shape \(60,\) for set 'train_0'"),
         (lambda: Fixed(73.0).fit(META).predict(META.sets), "73 for set 'train_0'.* not percentages"),
         (lambda: Regressed(fd, ("moments",)).fit(META).predict(META.only(()).sets), "`moments`.*'train_0'"),
         (lambda: Regressed(fd, ("moments",)).fit(META.only(())), "`moments`.*'reference'"),

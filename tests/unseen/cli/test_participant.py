@@ -77,15 +77,16 @@ def test_a_method_of_ones_own_that_fails_is_told_in_one_line(folder):
     result = run("predict", "contest", "atc", "failing_method:Bad", check=False)
     line = (
         "error: failing_method:Bad fails in fit for tiny: AttributeError: 'MetaTrain' object has no attribute "
-        "'target' (failing_method.py:8); see `unseen check-method`\n"
+        "'target' (failing_method.py:8); --debug shows its traceback\n"
     )
     assert (result.code, result.text[-len(line) :]) == (2, line)
     assert sorted(path.name for path in folder.glob("contest/[sv]*/*")) == ["atc.csv", "atc.csv"]
     checked = run("check-method", "failing_method:Bad", check=False)
-    assert (checked.code, "FAIL fit and predict give finite fractions: AttributeError" in checked.text) == (
-        1,
-        True,
-    )
+    assert (checked.code, checked.text.count("\n")) == (1, 1), "an error is told once"
+    assert checked.text.startswith("FAIL fit and predict give finite fractions: AttributeError")
+    for command in (["predict", "contest"], ["check-method"]):
+        text = run(*command, "failing_method:Bad", "--debug", check=False).text
+        assert "self.mean_ = meta.target.mean()\n" in text
     Path("needy_method.py").write_text(FAILING.replace("needs = ()", 'needs = "moments"'))
     for command in (["predict", "contest"], ["check-method"]):
         result = run(*command, "needy_method:Bad", check=False)
