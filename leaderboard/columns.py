@@ -10,7 +10,7 @@ from leaderboard.standings import Standing, decided_pairs
 from leaderboard.teams import team_id
 from submission.metrics import FEWEST_FAMILIES
 from submission.page import escaped, harmless
-from submission.scoretable import cell, csv_table, markdown_table
+from submission.table import cell, csv_table, markdown_table
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from submission.files import read_rows
 from submission.metrics import FEWEST_FAMILIES, LEVEL, t_quantile
 from submission.page import harmless
 from submission.random import BOOTSTRAP
-from submission.scoretable import Families, cell, text_table
+from submission.scoretable import Families
+from submission.table import cell, text_table
 
 POWER = 0.8
 """Probability with which a difference that counts as resolvable is found."""

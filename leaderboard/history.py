@@ -16,9 +16,9 @@ from leaderboard.teams import check_team, team_id
 from submission.competition import Competition
 from submission.errors import UnusableInput, printable, unusable
 from submission.files import read_text, sha256
-from submission.scoretable import cell, text_table
 from submission.scoring import score_rows
 from submission.solution import SolutionRow, counting_rows
+from submission.table import cell, text_table
 
 Record = dict[str, Any]
 """A submission or a receipt as plain values, with at least these fields."""

@@ -29,9 +29,10 @@ from submission.files import sha256, sweep, write_text
 from submission.metrics import Score
 from submission.page import escaped, templates
 from submission.predictions import predicted_files
-from submission.scoretable import Methods, Targets, cell, score_table
+from submission.scoretable import Methods, Targets, score_table
 from submission.scoring import validate
 from submission.solution import SolutionRow, counting_rows
+from submission.table import Tabular, cell
 
 PRIVATE = "leaderboard_private.csv"
 MOST_GROUPS = 3
@@ -43,7 +44,7 @@ NOT_PREDICTED = (
 
 
 @dataclass(frozen=True)
-class Published:
+class Published(Tabular):
     """The result of :func:`publish`.
 
     Attributes:
@@ -62,6 +63,13 @@ class Published:
     html: Path
     markdown: Path
     private_csv: Path | None
+
+    def _rows(self) -> list[list[str]]:
+        rows = [["team", "rank", "RMSE"]]
+        for line in self.final or self.standings:
+            name = line.name if line.kind == "team" else f"{line.name} (baseline)"
+            rows.append([name, str(line.rank or ""), str(line.score.rmse)])
+        return rows
 
     def _repr_html_(self) -> str:
         """Returns the page for a notebook."""

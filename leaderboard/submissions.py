@@ -19,18 +19,20 @@ from submission.parser import parse
 from submission.predictions import read_bytes
 from submission.scoring import SCORER, score_parts
 from submission.solution import counting_rows, solution_bytes
+from submission.table import Tabular
 
 LONGEST_NOTE = 200
 """Largest number of characters of a team's note on a submission."""
 
 
 @dataclass(frozen=True)
-class Receipt:
+class Receipt(Tabular):
     """The answer to a valid submission, with further facts for the team.
 
     Attributes:
         number: Number of its entry in the ledger.
         score: Public RMSE in points as the team gets it; None if there are no scores before the end.
+        answer: The score in words.
         rows: Number of predictions from which the score is computed.
         left: Number of further submissions that the team may make today; None for any number.
         same: Number of the team's earlier submission of the same file; None if there is none.
@@ -40,19 +42,22 @@ class Receipt:
 
     number: int
     score: float | None
+    answer: str
     rows: int
     left: int | None
     same: int | None = None
     created: bool = False
     warning: str = ""
 
-    def record(self, decimals: int) -> dict[str, object]:
-        """Returns the answer as plain values; "answer" has it in words."""
-        answer = "entered; there are no scores before the end"
-        if self.score is not None:
-            answer = f"public RMSE {self.score:.{decimals}f} points"
-        facts = {"number": self.number, "score": self.score, "answer": answer}
-        return {**facts, "rows": self.rows, "left": self.left, "same": self.same}
+    def record(self) -> dict[str, object]:
+        """Returns the answer as plain values."""
+        return {name: value for name, value in vars(self).items() if name not in ("created", "warning")}
+
+    def _rows(self) -> list[list[str]]:
+        facts = {"submission": self.number, "answer": self.answer, "from predictions": self.rows}
+        facts |= {"left": self.left, "same file as": self.same}
+        shown = {name: str(value) for name, value in facts.items() if value is not None}
+        return [[*shown], [*shown.values()]]
 
 
 def submit(
@@ -130,10 +135,13 @@ def submit(
         entered = f"entered as submission {number}; invalid ones count too{left_text(competition, left)}"
         raise InvalidSubmission(invalid.name, invalid.problems, entered) from invalid
     rows = sum(row.usage == "Public" for row in counting)
-    score = public_score(competition, scores["public"]) if scores_before_end(competition, rows) else None
+    score, answer = None, "entered; there are no scores before the end"
+    if scores_before_end(competition, rows):
+        score = public_score(competition, scores["public"])
+        answer = f"public RMSE {score:.{competition.decimals}f} points"
     same = next((earlier for earlier, _, _, held in made if held == digest), None)
-    receipt = Receipt(number, score, rows, left, same, created, warning)
-    keep_receipt(competition, number, {**facts, **receipt.record(competition.decimals)})
+    receipt = Receipt(number, score, answer, rows, left, same, created, warning)
+    keep_receipt(competition, number, {**facts, **receipt.record()})
     return receipt
 
 

@@ -19,7 +19,8 @@ from starter.competition.cluster import Cluster
 from starter.images.figure import new_figure, save_png
 from submission import Competition, UnusableInput
 from submission.files import write_text
-from submission.scoretable import ALL, Families, Targets, cell, csv_table, text_table
+from submission.scoretable import ALL, Families, Targets
+from submission.table import cell, csv_table, text_table
 
 TABLES = ("1", "2", "3", "4", "5", "fig10")
 METHODS = ("rotation", "confscore", "entropy", "atc-datacv", "atc+lr", "fd", "ora-a", "ora-b", "syp")

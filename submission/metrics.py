@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from submission.arrays import FloatArray
 from submission.ids import split_id
+from submission.table import Tabular, cell
 
 RANKED = 3
 """Smallest number of sets of a subject for a rank correlation; with two it would always be 1 or -1."""
@@ -26,7 +27,7 @@ FEWEST_FAMILIES = 6
 
 
 @dataclass(frozen=True)
-class Score:
+class Score(Tabular):
     """The error of predictions, and their rank correlation with the targets.
 
     Attributes:
@@ -49,6 +50,10 @@ class Score:
         """
         rmse, mae = round(self.rmse, decimals), round(self.mae, decimals)
         return Score(rmse, mae, round(self.spearman, max(decimals, 2)), self.n)
+
+    def _rows(self) -> list[list[str]]:
+        numbers = map(cell, (self.rmse, self.mae, self.spearman))
+        return [["RMSE", "MAE", "Spearman", "predictions"], [*numbers, f"{self.n:,}"]]
 
 
 def score(predictions: Mapping[str, float], targets: Mapping[str, float]) -> Score:

@@ -18,12 +18,13 @@ import numpy as np
 from submission.arrays import BoolArray, FloatArray, IntArray
 from submission.competition import DEVIATIONS, RECORD, Competition
 from submission.errors import UnusableInput
-from submission.files import csv_text, read_text
+from submission.files import read_text
 from submission.ids import split_id
 from submission.metrics import Score, rmse_interval, score, skill
 from submission.predictions import read_predictions
 from submission.scoring import read_targets, validate
 from submission.solution import SolutionRow
+from submission.table import cell, markdown_table, text_table
 from submission.tracks import TRACKS
 
 CONSTANT = "constant"
@@ -33,6 +34,11 @@ ALL = "all"
 GROUPS = ("seen", "unseen", "natural", "natural-few")
 """Groups that a build makes, from the mildest shift on; others follow by name."""
 NOISE_FLOOR = "noise floor"
+LEGEND = (
+    "RMSE (with a 95 % interval) and MAE in percentage points, lower is better; "
+    f"the {NOISE_FLOOR} is the sampling noise of the true values."
+)
+"""What stands below a table of scores."""
 Methods = Mapping[str, Mapping[str, float]]
 """Predictions of methods, {method: {id: fraction}}."""
 NOISE = {"val": "val/noise.csv", "test": DEVIATIONS}
@@ -281,53 +287,29 @@ def score_lines(targets: Targets, methods: Methods, subject: str = "") -> list[S
     return lines
 
 
-def score_table(targets: Targets, methods: Methods, markdown: bool = False) -> str:
-    """Returns a table of methods, best first, with the RMSE by group; the noise floor comes last."""
+def score_cells(targets: Targets, methods: Methods) -> list[list[str]]:
+    """Returns the cells of a table of methods, best first, with the RMSE by group; noise comes last.
+
+    A column without any number is left out, such as the interval of sets of few families.
+    """
     parts, lines = targets.by_group(), score_lines(targets, methods)
     rmse = {(line.method, line.group): line.rmse for line in lines}
     _, *groups = parts
-    rows = [["method", "RMSE", "skill", "MAE", "Spearman", *groups]]
+    rows = [["method", "RMSE", "interval", "skill", "MAE", "Spearman", *groups]]
     for line in lines[: len(methods)]:
-        numbers = [line.rmse, line.skill, line.mae, line.spearman]
-        numbers += [rmse[line.method, group] for group in groups]
-        rows.append([line.method, *map(cell, numbers)])
+        numbers = [line.skill, line.mae, line.spearman, *(rmse[line.method, group] for group in groups)]
+        interval = "" if math.isnan(line.low) else f"{cell(line.low, 1)}–{cell(line.high, 1)}"
+        rows.append([line.method, cell(line.rmse), interval, *map(cell, numbers)])
     floors = {group: cell(part.noise_floor) for group, part in parts.items()}
-    rows.append([NOISE_FLOOR, floors[ALL], "", "", "", *(floors[group] for group in groups)])
-    unit = f"the {NOISE_FLOOR} is the sampling noise of the true values."
-    body = markdown_table(rows) if markdown else text_table(rows)
-    return f"{body}\n\nRMSE and MAE in percentage points, lower is better; {unit}"
+    rows.append([NOISE_FLOOR, floors[ALL], "", "", "", "", *(floors[group] for group in groups)])
+    filled = [column for column in zip(*rows, strict=True) if any(column[1:])]
+    return [list(row) for row in zip(*filled, strict=True)]
 
 
-def cell(value: float, decimals: int = 2) -> str:
-    """Returns a number as text; "" for nan.
-
-    >>> cell(4.987), cell(float("nan")), cell(-0.001)
-    ('4.99', '', '0.00')
-    """
-    return "" if math.isnan(value) else f"{round(value, decimals) + 0.0:.{max(decimals, 0)}f}"
-
-
-def text_table(rows: Sequence[Sequence[str]], names: Sequence[int] = (0,)) -> str:
-    """Returns rows of cells as text for a terminal; columns `names` are aligned left, the others right."""
-    columns = []
-    for place, column in enumerate(zip(*rows, strict=True)):
-        width = max(map(len, column))
-        columns.append([text.ljust(width) if place in names else text.rjust(width) for text in column])
-    return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
-
-
-def markdown_table(rows: Sequence[Sequence[str]], names: Sequence[int] = (0,)) -> str:
-    """Returns rows of cells as Markdown, the first of them as headings; columns `names` are aligned left."""
-    head, *body = rows
-    rule = ["---" if column in names else "---:" for column in range(len(head))]
-    return "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *body])
-
-
-def csv_table(rows: Iterable[Sequence[object]], decimals: int = 2) -> str:
-    """Returns rows of values as CSV, in which nan is empty."""
-    return csv_text(
-        [cell(value, decimals) if isinstance(value, float) else value for value in row] for row in rows
-    )
+def score_table(targets: Targets, methods: Methods, markdown: bool = False) -> str:
+    """Returns the table of `score_cells` as text or as Markdown, with its legend."""
+    rows = score_cells(targets, methods)
+    return f"{markdown_table(rows) if markdown else text_table(rows)}\n\n{LEGEND}"
 
 
 def constant_predictions(competition: Competition, part: str) -> dict[str, float]:
@@ -358,14 +340,19 @@ def score_validation(competition: Competition, path: Path, metric: str | None = 
     return Targets.of_validation(competition, metric).score(validate(competition, path, "val"))
 
 
-def validation_report(competition: Competition, path: Path) -> str:
-    """Returns the table of a file's scores on the validation sets, for each metric, beside `CONSTANT`'s."""
-    mine = {path.stem: validate(competition, path, "val")}
-    methods, texts = {CONSTANT: constant_predictions(competition, "val"), **mine}, []
+def validation_tables(competition: Competition, methods: Methods) -> dict[str, list[list[str]]]:
+    """Returns `score_cells` on the validation sets by title, one for each metric, with `CONSTANT` too."""
+    methods, found = {CONSTANT: constant_predictions(competition, "val"), **methods}, {}
     for metric, title in zip(competition.metrics, competition.titles, strict=True):
-        table = score_table(Targets.of_validation(competition, metric), methods)
-        texts.append(table if competition.track == "accuracy" else f"{title}\n{table}")
-    return "\n\n".join(texts)
+        caption = f"{title} on {len(competition.sets('val'))} validation sets"
+        found[caption] = score_cells(Targets.of_validation(competition, metric), methods)
+    return found
+
+
+def validation_report(competition: Competition, methods: Methods) -> str:
+    """Returns the scores of predictions for the validation sets as text, a table for each metric."""
+    tables = validation_tables(competition, methods)
+    return "\n\n".join([*(f"{title}\n{text_table(rows)}" for title, rows in tables.items()), LEGEND])
 
 
 def validation_scores(competition: Competition, path: Path) -> dict[str, dict[str, float | None]]:

@@ -15,7 +15,8 @@ from starter.competition.show import pictures
 from starter.images.figure import new_figure
 from submission.files import write_text
 from submission.page import encoded, templates
-from submission.scoretable import ALL, cell
+from submission.scoretable import ALL
+from submission.table import cell
 
 PICTURED = 8
 """Number of images shown of each validation set."""

@@ -18,8 +18,9 @@ from submission import Competition, UnusableInput, make_id
 from submission.arrays import FloatArray, IntArray
 from submission.page import harmless
 from submission.progress import progress
-from submission.scoretable import ALL, ScoreLine, Targets, csv_table, score_lines, validation_groups
+from submission.scoretable import ALL, ScoreLine, Targets, score_lines, validation_groups
 from submission.scoring import read_targets
+from submission.table import csv_table
 from submission.tracks import TRACKS
 
 LEVEL = 0.9
@@ -82,8 +83,7 @@ class Report:
             runs = {run.method: run for run in self.runs if run.subject == subject}
             metric = TRACKS[self.competition.track].metric(subject)
             targets = Targets.of_validation(self.competition, metric).of_subject(subject)
-            methods = {name: dict(zip(targets.ids, run.predicted, strict=True)) for name, run in runs.items()}
-            for line in score_lines(targets, methods, subject):
+            for line in score_lines(targets, self.predictions, subject):
                 held, width = _held(runs[line.method], true, self.members(line.group))
                 lines.append(Line(**vars(line), held=held, width=width))
         return lines
@@ -96,9 +96,16 @@ class Report:
 
     def rmse(self, method: str) -> float:
         """Returns the RMSE of a method over all validation sets, in points, for the ranking metric."""
-        track, ranks = TRACKS[self.competition.track], self.competition.metrics[0]
-        runs = [run for run in self.runs if run.method == method and track.metric(run.subject) == ranks]
-        return 100 * math.sqrt(np.mean([(run.predicted - self.val[run.subject]) ** 2 for run in runs]))
+        return Targets.of_validation(self.competition).score(self.predictions[method]).rmse
+
+    @property
+    def predictions(self) -> dict[str, dict[str, float]]:
+        """The predictions of each method, fractions by id."""
+        found: dict[str, dict[str, float]] = {run.method: {} for run in self.runs}
+        for run in self.runs:
+            ids = (make_id(run.subject, name) for name in self.competition.sets("val"))
+            found[run.method].update(zip(ids, run.predicted.tolist(), strict=True))
+        return found
 
     @property
     def groups(self) -> list[tuple[str, str]]:

@@ -16,14 +16,15 @@ from submission.scoretable import (
     Families,
     Targets,
     constant_predictions,
-    csv_table,
     score_lines,
     score_table,
     score_validation,
     validation_report,
     validation_scores,
 )
+from submission.scoring import validate
 from submission.solution import solution_of
+from submission.table import csv_table
 
 SIZES = (100, 100, 200, 200, 400, 400)
 
@@ -141,7 +142,9 @@ def test_a_file_is_scored_on_the_validation_sets_beside_the_constant(
     constant = math.sqrt((50**2 + 40**2 + 15**2 + 35**2) / 4)
     rmse = math.sqrt((10**2 + 0 + 0 + 20**2) / 4)
     floor = 100 * math.sqrt(np.mean([0.09 / 100, 0.16 / 200, 0.21 / 100, 0.25 / 200]))
-    _, mine, other, noise, *_ = validation_report(taught, path).splitlines()
+    found = {"mine": validate(taught, path, "val")}
+    title, _, mine, other, noise, *_ = validation_report(taught, found).splitlines()
+    assert title == "accuracy on 2 validation sets"
     assert mine.split() == ["mine", f"{rmse:.2f}", f"{1 - (rmse / constant) ** 2:.2f}", "7.50"]
     assert other.split() == ["constant", f"{constant:.2f}", "0.00", "35.00"]
     assert noise.split() == ["noise", "floor", f"{floor:.2f}"]

@@ -96,6 +96,10 @@ def test_a_table_of_methods_has_the_reports_numbers(opened):
     assert error == pytest.approx(overall.loc["constant", "rmse"])
     assert scores.plot()._repr_png_().startswith(b"\x89PNG")
     assert type(scores[scores.group == "all"]) is pd.DataFrame
+    head, *lines = str(scores).splitlines()[1:8]
+    assert head.split()[:6] == ["method", "RMSE", "interval", "skill", "MAE", "Spearman"]
+    assert {line.split("  ")[0] for line in lines} == {*overall.index, "noise floor"}
+    assert scores._repr_html_().count("<tr>") == 7
 
 
 @pytest.mark.slow
@@ -172,9 +176,14 @@ def test_what_cannot_be_is_refused(call, message, opened):
 def test_a_file_is_scored_and_a_team_stands_on_the_board(competition, tmp_path):
     for part in ("val", "test"):
         write_predictions(tmp_path / f"{part}.csv", dict.fromkeys(competition.ids(part), 0.5))
-    assert isinstance(unseen.score(competition, tmp_path / "val.csv"), Score)
-    assert unseen.score(competition, tmp_path / "test.csv", team="A & B").number == 1
+    found = unseen.score(competition, tmp_path / "val.csv")
+    assert isinstance(found, Score)
+    assert str(found).split()[:4] == ["RMSE", "MAE", "Spearman", "predictions"]
+    receipt = unseen.score(competition, tmp_path / "test.csv", team="A & B")
+    assert receipt.number == 1
+    assert f"<td>{receipt.answer}</td>" in receipt._repr_html_()
     board = unseen.leaderboard(competition)
+    assert str(board).splitlines()[1].split("  ")[0] == "A & B"
     assert [line.name for line in board.standings if line.kind == "team"] == ["A & B"]
     assert "A &amp; B" in html.unescape(board._repr_html_())
     assert board.html.is_file()

@@ -221,13 +221,14 @@ def trained(weights):
 def test_from_prediction_to_leaderboard(folder):
     text = run("predict", "contest").text
     assert "submissions/stack.csv" in text
+    assert "accuracy on 6 validation sets\nmethod " in text
     assert "ora-a" not in text
     text = run("predict", "contest", "--all").text
     assert "not run: gde, gde+lr, aline: `peers` needs a second classifier, and the competition has" in text
     assert "submissions/cot.csv" in text
     assert "names of methods or --all" in run("predict", "contest", "fd", "--all", check=False).text
     text = run("validate", "contest", "contest/submissions/fd.csv").text
-    assert text == "valid\nNext: unseen score contest contest/submissions/fd.csv --team NAME\n"
+    assert re.match(r"valid: 12 of 12 predictions, 0\.\d\d to \d\.\d\d\nNext: unseen score contest ", text)
     assert "public RMSE" in run("score", "contest", "contest/submissions/fd.csv", "--team", "Ada & Co").text
     assert "noise floor" in run("leaderboard", "contest", "--table").text
     assert "Ada & Co" in Path("contest/leaderboard.csv").read_text()
@@ -238,7 +239,7 @@ def test_from_prediction_to_leaderboard(folder):
 
 def test_from_prediction_to_leaderboard_in_the_ood_track(mixes):
     run("predict", "mixes", *METHODS)
-    assert run("validate", "mixes", "mixes/submissions/plugin-mpe.csv").text.startswith("valid\n")
+    assert run("validate", "mixes", "mixes/submissions/plugin-mpe.csv").text.startswith("valid: 32 of 32")
     scores = run("score", "mixes", "mixes/validation/plugin-mpe.csv", "--val").text
     assert scores.index("FPR@95") < scores.index("AUROC")
     assert scores.count("noise floor") >= 2

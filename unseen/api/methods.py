@@ -16,8 +16,10 @@ from oracle import ORACLES
 from submission.competition import Competition
 from submission.errors import UnusableInput
 from submission.files import replacing
-from submission.ids import make_id
-from submission.scoring import validate
+from submission.ids import split_id
+from submission.scoretable import LEGEND, validation_groups, validation_report, validation_tables
+from submission.scoring import read_targets, validate
+from submission.table import html_table
 
 if TYPE_CHECKING:
     from baselines.report.report import Report
@@ -85,20 +87,25 @@ class Evaluation(pd.DataFrame):
     _metadata = ["report"]  # noqa: RUF012 a list, to which pandas adds when it pickles
     report: "Report"
 
+    def __repr__(self) -> str:
+        """Returns the scores over all sets for a terminal, a line for each method; `to_string` has all."""
+        return validation_report(self.report.competition, self.report.predictions)
+
+    def _repr_html_(self) -> str:
+        """Returns the same tables for a notebook."""
+        tables = validation_tables(self.report.competition, self.report.predictions)
+        return "".join([*(html_table(rows, title) for title, rows in tables.items()), f"<p>{LEGEND}</p>"])
+
     @property
     def _constructor(self) -> type[pd.DataFrame]:
         return pd.DataFrame
 
     def predictions(self) -> pd.DataFrame:
         """Returns the predictions for the validation sets, by id: group, target, and a column per method."""
-        report = self.report
-        found = {}
-        for subject, true in report.val.items():
-            runs = {run.method: run.predicted for run in report.runs if run.subject == subject}
-            for i, name in enumerate(report.competition.sets("val")):
-                values = {method: predicted[i] for method, predicted in runs.items()}
-                found[make_id(subject, name)] = {"group": report.groups[i][0], "target": true[i], **values}
-        return pd.DataFrame.from_dict(found, orient="index").rename_axis("id")
+        targets = read_targets(self.report.competition, "val")
+        groups = validation_groups(self.report.competition)
+        known = {"group": {name: groups[split_id(name)[1]][0] for name in targets}, "target": targets}
+        return pd.DataFrame({**known, **self.report.predictions}).rename_axis("id")
 
     def plot(self) -> "Drawn":  # type: ignore[override]
         """Returns a figure of predicted against true values of the validation sets.

@@ -43,6 +43,7 @@ def score(
     """
     from leaderboard.submissions import submit
     from submission.scoretable import validation_report, validation_scores
+    from submission.scoring import validate
 
     if val == (team is not None) or (val and (note or new_team)):
         raise UnusableInput(
@@ -59,28 +60,22 @@ def score(
     elif as_json:
         echo(json.dumps(validation_scores(competition, file)))
     else:
-        echo(validation_report(competition, file))
+        echo(validation_report(competition, {file.stem: validate(competition, file, "val")}))
         if (handed_in := competition.out / "submissions" / file.name).exists():
             options.tell_next("validate", competition.root, handed_in)
 
 
 def _tell(competition: "Competition", team: str, receipt: "Receipt", note: str, as_json: bool) -> None:
     """Print the answer to a submission, and bring the leaderboard up to date."""
-    from leaderboard.submissions import left_text, receipt_file
+    from leaderboard.submissions import receipt_file
 
-    record = {"team": team, **receipt.record(competition.decimals), "note": note}
+    record = {"team": team, **receipt.record(), "note": note}
     if as_json:
         echo(json.dumps(record))
     else:
-        of = len(competition.by_metric(competition.ids("test"))[competition.metrics[0]])
-        kind = f" of {competition.titles[0]}" if len(competition.metrics) > 1 else ""
-        echo(f"{team}: {record['answer']}")
+        echo(receipt)
         if receipt.created:
             echo(f"{team} is a new team")
-        echo(f"computed from the {receipt.rows} of {of} predictions{kind} that are public before the end")
-        echo(f"entered as submission {receipt.number}{left_text(competition, receipt.left)}")
-        if receipt.same:
-            echo(f"note: the same file as submission {receipt.same}; it still counts as a submission")
         if (written := receipt_file(competition, receipt.number)).exists():
             echo(f"receipt for the team: {written}")
     options.warn(receipt.warning)

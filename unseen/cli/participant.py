@@ -123,6 +123,8 @@ def predict(
     from baselines.run.predict import predict as run
     from starter.competition.cluster import connected
     from starter.observing.cache import place_cache
+    from submission.scoretable import validation_report
+    from submission.scoring import validate as check
 
     if cache:
         place_cache(competition.root, cache)
@@ -131,6 +133,8 @@ def predict(
     for paths in written.values():
         echo("  ".join(map(str, paths.values())))
     if "val" in paths:
+        methods = {name: check(competition, files["val"], "val") for name, files in written.items()}
+        echo(f"\n{validation_report(competition, methods)}")
         tell_next("score", competition.root, paths["val"], "--val")
     else:
         tell_next("validate", competition.root, paths["test"])
@@ -160,32 +164,36 @@ def report(
     chosen = chosen_for(competition, names, changes, called, everything)
 
     from baselines.report.page import write_report
+    from submission.scoretable import validation_report
     from unseen.api.methods import compared
 
     found = compared(competition, chosen, device, note, intervals=intervals)
-    echo("\n".join(map(str, write_report(found, competition.out))))
+    paths = write_report(found, competition.out)
+    echo("\n".join(map(str, (f"{validation_report(competition, found.predictions)}\n", *paths))))
 
 
 def validate(competition: "Competition", file: Path, *, as_json: bool = False) -> None:
     """Check a submission.
 
-    Prints "valid", or every problem with its line number. The exit code is 1 if there is a problem.
+    Prints "valid" and the range, or problems with line numbers. The exit code is 1 if there is a problem.
 
     Example: unseen validate contest contest/submissions/atc.csv
     """
     from submission.scoring import validate as check
 
-    problems = list[str]()
+    problems, found = list[str](), dict[str, float]()
     try:
-        check(competition, file)
+        found = check(competition, file)
     except InvalidSubmission as error:
         if not as_json:
             raise
         problems = list(error.problems)
-    echo(json.dumps({"valid": not problems, "problems": problems}) if as_json else "valid")
-    if problems:
-        raise Exit(1)
-    if competition.private.exists() and not as_json:
+    if as_json:
+        echo(json.dumps({"valid": not problems, "problems": problems}))
+        raise Exit(1 if problems else 0)
+    low, high = min(found.values()), max(found.values())
+    echo(f"valid: {len(found)} of {len(found)} predictions, {low:.2f} to {high:.2f}")
+    if competition.private.exists():
         tell_next("score", competition.root, file, "--team", "NAME")
 
 

@@ -18,7 +18,7 @@ from PIL import Image
 from submission.arrays import Pixels
 from submission.files import write_text
 from submission.page import encoded, harmless, templates
-from submission.scoretable import text_table
+from submission.table import text_table
 
 if TYPE_CHECKING:
     from starter.images.figure import Drawn

@@ -1,5 +1,6 @@
 """The commands that make a competition and show it."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -52,8 +53,7 @@ def test_limits_and_a_deadline_are_set_by_the_build(folder, weights):
     ):
         assert rule in text
     score = ("score", "other", "other/public/sample_submission.csv", "--team", "a")
-    assert "entered as submission 1, 1 left today\n" in run(*score).text
-    assert "0 left today" in run(*score).text
+    assert [json.loads(run(*score, "--json").text)["left"] for _ in range(2)] == [1, 0]
     for command, words in (
         (score, "team 'a' has made its 2 submissions of"),
         (("leaderboard", "other", "--final"), "private scores can be published only after it"),

@@ -36,7 +36,7 @@ def test_a_new_method_goes_from_check_to_predictions(mixes):
     assert "--track ood" in run("new-method", "own_way", "--track", "ood").text
     assert run("check-method", "own_way:OwnWay", "--track", "ood").code == 0
     run("predict", "mixes", "own_way:OwnWay")
-    assert run("validate", "mixes", "mixes/submissions/own_way.OwnWay.csv").text.startswith("valid\n")
+    assert run("validate", "mixes", "mixes/submissions/own_way.OwnWay.csv").text.startswith("valid: 32 of 32")
 
 
 def test_a_regressor_goes_from_check_to_predictions_under_names_of_its_own(folder):
@@ -114,7 +114,8 @@ def test_a_validation_is_told_in_words_and_as_json(host):
     assert (result.code, found["valid"]) == (1, False)
     assert "id 'cnn/test_0001' is missing" in found["problems"]
     Path("comp/private").rename("kept")
-    assert run(*validate).text == "valid\n"  # a participant is not told to score
+    told = "valid: 8 of 8 predictions, 0.50 to 0.50\n"
+    assert run(*validate).text == told, "a participant is not told to score"
     assert run("pack", "comp").text == f"{host / 'comp.zip'}\n"
 
 
