@@ -58,8 +58,9 @@ class Contest(Competition):
         Returns:
             A table indexed by id, as in a submission. The columns are indicators (`baselines.run.tabular`)
             and then, except for test sets, of which they are hidden, `family` and `target`, a fraction. A
-            family is all operations of a set, or the source of its shift. Groups of families still share
-            single operations: `baselines.contract.families.folds` leaves each one out.
+            family is all operations of a set, or the source of its shift. Folds of families still share
+            single operations, and so tell of `seen` test sets; `baselines.contract.families.folds`, which
+            leave each operation out, tell of `unseen` ones.
         """
         rows: dict[str, Mapping[str, float]] = {}
         families = {name: family for name, (_, family) in validation_groups(self).items()}
