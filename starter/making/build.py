@@ -87,6 +87,7 @@ def build(
     data_root: Path | None = None,
     cluster: Cluster | None = None,
     cache: str = "",
+    reads: Iterable[str] = (),
 ) -> Competition:
     """Build the competition of `settings` in `root`, or finish a build of the same settings.
 
@@ -101,6 +102,8 @@ def build(
         data_root: Folder for the download of a named source.
         cluster: Cluster that observes instead of this process; the files are the same.
         cache: Folder or address of the cache, now and later, instead of ``root/cache``.
+        reads: Fields that methods will read: they are observed in the same pass, where the competition has
+            them.
 
     Raises:
         UnusableInput: `root` holds something else or was built with other settings (the message names them),
@@ -112,7 +115,7 @@ def build(
         if cache:
             place_cache(root, cache)
         if not (root / "public/competition.json").is_file():
-            return _built(root, settled, seed, device, data_root, cluster)
+            return _built(root, settled, seed, device, data_root, cluster, reads)
         competition = Competition.open(root)
         for file in competition.files:
             competition.file(file)
@@ -127,6 +130,7 @@ def _built(
     device: str,
     data_root: Path | None,
     cluster: Cluster | None,
+    reads: Iterable[str],
 ) -> Competition:
     """Build the claimed competition: read and plan everything, write it, and measure the targets."""
     public, track = root / "public", TRACKS[settings.track]
@@ -146,7 +150,8 @@ def _built(
     bare = [name for name, classifier in given.items() if classifier.logits_alone]
     told = {"referees": [referee_entry(each) for each in referees], "logits_alone": bare}
     draft = _draft(root, settings, splits, labels, files, {name: of for name, of in told.items() if of})
-    needs = (*(need for need in track.needs if not unmet((need,), draft)), *referee_needs(referees))
+    wanted = [need for need in (*track.needs, *reads) if not unmet((need,), draft)]
+    needs = tuple(dict.fromkeys([*wanted, *referee_needs(referees)]))
     if cluster:
         cluster.observe(draft, needs, tuple(labels), device)
         sweep(root, age=0)

@@ -124,7 +124,9 @@ def _laplacian(grey: Edges, w: int, edges: Edges) -> None:
 
     All pixels are computed at once, as if each row continued in the next; its two ends are then corrected.
     """
-    grey[:w], grey[-w:] = grey[2 * w : 3 * w], grey[-3 * w : -2 * w]
+    end = grey.size - w
+    for x in range(w):
+        grey[x], grey[end + x] = grey[2 * w + x], grey[end - 2 * w + x]
     above, middle, below = grey[: edges.size], grey[w:-w], grey[2 * w :]
     left, right = grey[w - 1 : w - 1 + edges.size], grey[w + 1 : w + 1 + edges.size]
     for j in range(edges.size):

@@ -2,7 +2,8 @@
 
 Numba compiles each function on first use (in less than a second) and keeps the result beside this file or in
 the user's cache folder. Every step is one float32 or integer operation, and the compiler may not reorder them
-(no `fastmath`), so that the bytes are the same on every machine. Images are uint8 (b, 3, h, w), contiguous;
+(no `fastmath`), so that the bytes are the same on every machine. Arrays are copied by loops: for an array
+put into a slice, Numba compiles the text of an error for seconds. Images are uint8 (b, 3, h, w), contiguous;
 results are written to `out`, of the same kind. The module is long because most operations have a loop here.
 """
 
@@ -279,7 +280,9 @@ def add_slopes(
                 value += here[j]
                 value += np.float32(0.5)
                 result[j] = np.uint8(np.int32(min(max(value, np.float32(0)), np.float32(255))))
-            out[i, c] = rows[:, :w]
+            for y in range(h):
+                for x in range(w):
+                    out[i, c, y, x] = rows[y, x]
 
 
 @kernel
@@ -305,7 +308,9 @@ def blur(padded: FloatArray, weights: FloatArray, out: FloatArray) -> None:
                 _add_times(plane[k * wide :], weights[i, k], down)
             for k in range(first, last):
                 _add_times(down[k:], weights[i, k], result)
-            out[i, c] = across[:, :w]
+            for y in range(h):
+                for x in range(w):
+                    out[i, c, y, x] = across[y, x]
 
 
 @kernel

@@ -18,11 +18,11 @@ MOST = {"train_sets": 12, "val_sets": 4, "test_sets": 16, "set_size": 50}
 MIXES = {**MOST, "set_size": 80}
 
 
-def smaller(folder: Path, settings: Settings, *others: object) -> Competition:
+def smaller(folder: Path, settings: Settings, *others: object, **named: object) -> Competition:
     """Build, the demo and the presets too, with fewer and smaller sets."""
     most = MOST if settings.track == "accuracy" else MIXES
     sizes = {name: min(getattr(settings, name), size) for name, size in most.items()}
-    return build(folder, changed(settings, **sizes), *others)  # type: ignore[arg-type]
+    return build(folder, changed(settings, **sizes), *others, **named)  # type: ignore[arg-type]
 
 
 def shorter(asked: Training, *others: object) -> Trained:

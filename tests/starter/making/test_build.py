@@ -153,7 +153,9 @@ def test_natural_sets_of_ones_own_and_hidden(built, settings, tmp_path):
         natural(tmp_path / f"{name}.npz", built, keep)
         for name, keep in (("few", lambda labels: labels < 3), ("many", lambda labels: labels >= 0))
     )
-    competition = build(tmp_path / "contest", settings(test_sets=0, test_from=paths, hidden=True), SEED)
+    asked = settings(test_sets=0, test_from=paths, hidden=True)
+    competition = build(tmp_path / "contest", asked, SEED, reads=("grey", "peers"))
+    assert len(list((competition.root / "cache/grey").iterdir())) == 12 + 6 + 2 + 2, "all sets and references"
     assert competition.visibility == "hidden"
     assert {row.group for row in solution_of(competition)} == {"natural", "natural-few"}
     assert "test_from" not in competition.settings
