@@ -1,7 +1,7 @@
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from leaderboard.teams import check_team, team_id, team_key
@@ -66,7 +66,6 @@ def test_other_names_are_refused_with_a_short_reason(name: str) -> None:
     assert str(caught.value).isprintable()
 
 
-@settings(deadline=None)
 @given(st.text(min_size=1, max_size=45))
 def test_a_name_that_is_shown_is_itself_a_name_of_the_same_team(name: str) -> None:
     try:

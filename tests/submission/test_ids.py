@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from submission import InvalidSubmission
@@ -7,7 +7,6 @@ from submission.ids import check_set_name, make_id, split_id
 from submission.scoring import validate
 
 
-@settings(deadline=None)
 @given(
     st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,79}", fullmatch=True),
     st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}", fullmatch=True),

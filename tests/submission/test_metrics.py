@@ -1,7 +1,7 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -27,7 +27,6 @@ def test_spearman_is_undefined_as_soon_as_it_is_for_one_subject() -> None:
     assert math.isnan(score(two, two).spearman), "of two sets it would be 1 or -1, whatever is predicted"
 
 
-@settings(deadline=None)
 @given(
     st.integers(2, 30).flatmap(
         lambda n: st.tuples(*[st.lists(st.integers(0, 6), min_size=n, max_size=n)] * 2)

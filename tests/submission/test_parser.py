@@ -165,14 +165,12 @@ def test_messages_cut_and_escape_what_the_file_holds() -> None:
     assert "'\\x1b[2J\\u202e" + "y" * 55 + "...'" in found
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=300))
 def test_no_bytes_do_worse_than_be_refused(data: bytes) -> None:
     for found in (b"x" + data, b"id,prediction\n" + data, b"0.5\n" + data + b"\n\n\n\n"):
         problems(found)
 
 
-@settings(deadline=None)
 @given(st.text(alphabet='m/abc,01.e-"\n\r \t', max_size=120))
 def test_whatever_is_accepted_is_complete_and_in_range(text: str) -> None:
     for data in (f"id,prediction\n{text}", text):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from predicted import as_predicted
 
@@ -26,7 +26,6 @@ from submission.scoring import validate
 IDS = ("m/a", "m/b", "m/c")
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, values: list[float]) -> None:
     """Bit by bit from a CSV, to six decimals from an answer."""

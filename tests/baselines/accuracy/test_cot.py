@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from observations import LOGITS, seen, source_of
 from scipy.optimize import linear_sum_assignment, linprog
@@ -43,7 +43,6 @@ def test_cot_against_assignment(name, seed):
     assert 1 - cost @ mass == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(1, 12), st.integers(2, 5), st.integers(0, 10_000), st.sampled_from([1, 8, 1000]))
 def test_the_plan_against_linear_programming(n, k, seed, levels):
     rng = np.random.default_rng(seed)
@@ -137,7 +136,6 @@ def test_two_classes_of_ten_are_no_error():
     assert CottPrior().fit(meta).predict([few])[0] == pytest.approx(1, abs=0.03)
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.integers(1, 40), st.integers(2, 40), st.integers(0, 10_000), st.sampled_from([2, 1000]))
 def test_it_gains_what_the_best_assignment_gains(m: int, k: int, seed: int, levels: int) -> None:
     rng = np.random.default_rng(seed)

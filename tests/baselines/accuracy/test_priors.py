@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from observations import LOGITS, seen, source_of
 from scipy.optimize import lsq_linear
@@ -50,7 +50,6 @@ def test_em_against_a_loop(seed):
     np.testing.assert_allclose(em_prior(p, pi), naive_em(p, pi, 1000), atol=1e-3)
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(2, 6), st.integers(1, 60), st.integers(0, 10_000))
 def test_relabelled_classes_and_reordered_images_change_no_prior(k, n, seed):
     rng = np.random.default_rng(seed)

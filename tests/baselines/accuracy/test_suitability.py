@@ -11,7 +11,7 @@ RNG = np.random.default_rng(0)
 
 
 def test_a_fall_by_the_margin_is_called_suitable_at_the_level_only():
-    draws = [non_inferiority(RNG.random(200) < 0.85, RNG.random(500) < 0.9, margin=0.05) for _ in range(2000)]
+    draws = [non_inferiority(RNG.random(200) < 0.85, RNG.random(500) < 0.9, margin=0.05) for _ in range(1000)]
     assert np.mean(np.array(draws) <= 0.05) == pytest.approx(0.05, abs=0.02)
 
 

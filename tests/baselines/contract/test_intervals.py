@@ -132,16 +132,6 @@ def test_intervals_of_an_indicator_measure_no_set_again():
     assert measured == [s.set_name for s in META.sets] + 2 * [t.set_name for t in TARGETS]
 
 
-def test_hold_the_prediction_lie_in_0_to_1_and_widen_with_the_level():
-    method = Regressed(confscore).fit(META)
-    points, narrow, wide = method.predict(TARGETS), *(method.predict_interval(TARGETS, a) for a in (0.5, 0.9))
-    assert wide.shape == (5, 2)
-    assert ((wide[:, 0] <= narrow[:, 0]) & (narrow[:, 0] <= points)).all()
-    assert ((points <= narrow[:, 1]) & (narrow[:, 1] <= wide[:, 1])).all()
-    assert wide.min() >= 0
-    assert wide.max() <= 1
-
-
 def test_each_set_has_its_interval_by_itself_and_no_set_has_none():
     method = Direct(confscore).fit(META)
     together = method.predict_interval(TARGETS)

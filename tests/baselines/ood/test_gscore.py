@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mixes import gaussian_mixes, mix, source
 from numpy.random import default_rng
@@ -35,7 +35,6 @@ def test_distances_of_two_gaussians_against_scipy():
 
 
 @given(st.lists(st.integers(-4, 4), min_size=1, max_size=40), st.integers(0, 10**6))
-@settings(max_examples=50)
 def test_parts_against_a_loop(values, seed):
     scores = np.array(values, float)
     likeness = default_rng(seed).integers(0, 101, len(scores)) / 100

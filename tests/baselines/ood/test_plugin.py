@@ -52,7 +52,6 @@ def test_the_share_against_a_loop():
 
 
 @given(st.lists(st.integers(-3, 6), min_size=1, max_size=40), st.floats(0.05, 0.9), st.integers(1, 50))
-@settings(max_examples=50)
 def test_what_is_left_is_made_of_the_mix(values, share, count):
     left = ood_scores(np.array(values, float), np.arange(-3.0, 3.0), share, count)
     assert len(left) == count

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
@@ -62,7 +62,6 @@ def test_a_level_that_is_met_exactly_counts_as_met(n, level):
 SCORES = st.lists(st.integers(-4, 4), min_size=1, max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(SCORES, SCORES)
 def test_properties(ind, ood):
     pairs = [(a < b) + (a == b) / 2 for a in ind for b in ood]

@@ -22,7 +22,7 @@ from starter.operations.corruptions import CORRUPTIONS
 from starter.operations.filters import ice, plasma
 
 SEVERITIES = (1, 2, 3, 4, 5)
-N = 6
+N = 4
 
 
 def corrupt(name: str, images: NDArray[np.uint8], severity: int) -> tuple[NDArray[np.uint8], Any, Tape]:

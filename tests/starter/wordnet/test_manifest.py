@@ -1,7 +1,7 @@
 """Manifests: written and read back, made by hand, and every mistake told by its line."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from starter.wordnet.manifest import ASSIGNMENTS, ClassEntry, read_manifest, summary, write_manifest
@@ -20,7 +20,6 @@ entries = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.lists(
         entries,

@@ -4,7 +4,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from taxonomy import TREE, nltk_reader, real_wordnet, synset_id, write_taxonomy
 
@@ -103,7 +103,6 @@ def taxonomies(draw):
     return WordNet(words, hypernyms, {f"w{synset}": (synset,) for synset in hypernyms}, {})
 
 
-@settings(deadline=None, max_examples=60)
 @given(taxonomies())
 def test_matrices_agree_with_a_search_pair_by_pair(wordnet):
     synsets = list(wordnet.words)
