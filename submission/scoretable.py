@@ -31,7 +31,7 @@ CONSTANT = "constant"
 """Name of the method against which skill is measured: the mean of the meta-train sets for every set."""
 ALL = "all"
 """Name of the group of all sets."""
-GROUPS = ("seen", "unseen", "natural", "natural-few")
+GROUPS = ("seen", "new", "natural", "natural-few")
 """Groups that a build makes, from the mildest shift on; others follow by name."""
 NOISE_FLOOR = "noise floor"
 LEGEND = (

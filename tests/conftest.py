@@ -101,7 +101,7 @@ def _written(draft: Competition, solution: dict[str, float]) -> Competition:
             usage="Public" if place in ("test_0001", "test_0003") else "Private",
             subject=subject,
             set=place,
-            group="unseen" if place in ("test_0003", "test_0004") else "seen",
+            group="new" if place in ("test_0003", "test_0004") else "seen",
         )
         for name, target in solution.items()
         for subject, place in [split_id(name)]

@@ -36,12 +36,12 @@ TEST = (
     "tinyin_d",
 )
 TEST_SEED = 20231
-GROUPS = ("seen", "unseen", "natural", "natural-few")
+GROUPS = ("seen", "new", "natural", "natural-few")
 PEERS = ("resnet56_peer", "repvgg_a0")
 
 
 def settings(small: bool) -> AccuracySettings:
-    """200 meta-train sets of 1,000; 4 natural validation sets; 7 natural, 8 seen and 12 unseen test sets."""
+    """200 meta-train sets of 1,000; 4 natural validation sets; 7 natural, 8 seen and 12 new test sets."""
     natural = real.data() / "natural.zip"
     return AccuracySettings(
         source=str(real.data() / "cifar10.zip"),

@@ -28,7 +28,7 @@ from starter.images.imageset import ImageSet
 from starter.observing.observation import REFEREE, MetaTrain, Observation, Source
 from starter.observing.referee import fit_linear
 from starter.observing.temperature import likeliest_temperature
-from starter.operations import OPERATIONS, unseen_operations
+from starter.operations import OPERATIONS, new_operations
 from starter.sets.recipe import Recipe, draw_recipes
 from starter.sources.oodsets import CIFAR10
 from starter.sources.sources import load_images, load_source
@@ -75,7 +75,7 @@ def wide(splits: Splits, seed: int, count: int, prefix: str) -> Iterator[Made]:
 
 def corrupted(splits: Splits, seed: int, few: bool) -> Iterator[Made]:
     """Test images, of all or of two to four classes, under each operation that no meta-train group has."""
-    for number, name in enumerate(unseen_operations("default+a+b")):
+    for number, name in enumerate(new_operations("default+a+b")):
         rng, base = np.random.default_rng([6, seed, number]), splits.test_base
         params = OPERATIONS[name].draw_params(rng, 1.0)
         if few:

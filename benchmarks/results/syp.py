@@ -24,7 +24,7 @@ from oracle.runs import TRAINING, fit_rows
 from starter.images.arrays import write_npz
 from starter.images.imageset import ImageSet
 from starter.making.build import build
-from starter.operations import OPERATIONS, unseen_operations
+from starter.operations import OPERATIONS, new_operations
 from starter.sets.recipe import Recipe, draw_recipes
 from starter.sources.sources import load_source
 from starter.tracks.accuracy.settings import AccuracySettings
@@ -70,7 +70,7 @@ def made() -> Iterator[tuple[str, Recipe, int]]:
     for number, recipe in enumerate(draw_recipes("default", 8, 1, SIZE, prefix="balanced"), 1):
         yield f"balanced-{number}", Recipe(f"balanced-{number}", recipe.seed, recipe.pixel_ops), 10
     rng = np.random.default_rng(0)
-    for number, operation in enumerate(unseen_operations("default")[::2], 1):
+    for number, operation in enumerate(new_operations("default")[::2], 1):
         ops = ((operation, OPERATIONS[operation].draw_params(rng)),)
         yield f"corruption-{operation}", Recipe(f"corruption-{operation}", number, ops), 10
         if number <= 4:

@@ -63,7 +63,7 @@ def policy_of(group: str) -> Policy:
     return POLICIES.get(group, Policy())
 
 
-def unseen_operations(group: str) -> tuple[str, ...]:
+def new_operations(group: str) -> tuple[str, ...]:
     """Returns the operations that are new to a method trained on sets of `group`, or several joined by "+".
 
     These are the corruptions without those of which the group has a variant; for a method trained on

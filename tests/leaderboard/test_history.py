@@ -45,7 +45,7 @@ def test_scores_by_part_classifier_and_group_worked_out_by_hand(entered: Competi
             "[cnn]": (2400 / 4) ** 0.5,
             "[vit:b]": (3500 / 4) ** 0.5,
             "(seen)": (3800 / 4) ** 0.5,
-            "(unseen)": (2100 / 4) ** 0.5,
+            "(new)": (2100 / 4) ** 0.5,
         }
     )
     assert set(second["rmse"].values()) == {0}
@@ -54,7 +54,7 @@ def test_scores_by_part_classifier_and_group_worked_out_by_hand(entered: Competi
     with pytest.raises(UnusableInput, match="nothing was submitted by team 'C'"):
         history(entered, "C")
     assert lines(entered, history(entered, "TEAM A")) == [
-        "1* 2026-01-01 01:00:00 Team A submissions/halves.csv 27.16 25.50 28.72 24.49 29.58 30.82 22.91 scored "
+        "1* 2026-01-01 01:00:00 Team A submissions/halves.csv 27.16 25.50 28.72 24.49 29.58 22.91 30.82 scored "
         "all halves <b>",
         "3 2026-01-01 03:00:00 Team A e3b0c44298fc invalid",
     ]

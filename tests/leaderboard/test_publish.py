@@ -223,21 +223,21 @@ def test_files_that_are_no_method_of_the_kit_are_left_out(competition: Competiti
 
 
 def test_the_organizers_table_has_the_scores_by_group(competition: Competition) -> None:
-    """Targets: seen .9 .7 .8 .8, unseen .5 .3 .6 .1; constant .5; half: twice as near as the constant."""
+    """Targets: seen .9 .7 .8 .8, new .5 .3 .6 .1; constant .5; half: twice as near as the constant."""
     submissions = competition.root / "submissions"
     truth = {row.id: row.prediction for row in solution_of(competition)}
     write_predictions(submissions / "constant.csv", dict.fromkeys(truth, 0.5))
     write_predictions(submissions / "half.csv", {name: (value + 0.5) / 2 for name, value in truth.items()})
     as_predicted(competition)
     assert organizer_table(competition) == (
-        "method        RMSE  skill    MAE  Spearman   seen  unseen\n"
-        "half         13.58   0.75  11.88      1.00  15.41   11.46\n"
-        "constant     27.16   0.00  23.75            30.82   22.91\n"
-        "noise floor   3.20                           3.94    2.22\n"
+        "method        RMSE  skill    MAE  Spearman   seen    new\n"
+        "half         13.58   0.75  11.88      1.00  15.41  11.46\n"
+        "constant     27.16   0.00  23.75            30.82  22.91\n"
+        "noise floor   3.20                           3.94   2.22\n"
         f"\n{LEGEND}"
     )
     assert organizer_table(competition, markdown=True).splitlines()[:3] == [
-        "| method | RMSE | skill | MAE | Spearman | seen | unseen |",
+        "| method | RMSE | skill | MAE | Spearman | seen | new |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
         "| half | 13.58 | 0.75 | 11.88 | 1.00 | 15.41 | 11.46 |",
     ]

@@ -38,7 +38,7 @@ def large_competition(root: Path, **rules: object) -> Competition:
             usage="Public" if name in PUBLIC else "Private",
             subject=subject,
             set=name,
-            group="seen" if number % 2 else "unseen",
+            group="seen" if number % 2 else "new",
         )
         for subject in draft.subjects
         for number, name in enumerate(SETS)

@@ -60,7 +60,7 @@ class Contest(Competition):
             and then, except for test sets, of which they are hidden, `family` and `target`, a fraction. A
             family is all operations of a set, or the source of its shift. Folds of families still share
             single operations, and so tell of `seen` test sets; `baselines.contract.families.folds`, which
-            leave each operation out, tell of `unseen` ones.
+            leave each operation out, tell of `new` ones.
         """
         rows: dict[str, Mapping[str, float]] = {}
         families = {name: family for name, (_, family) in validation_groups(self).items()}

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from starter.images.imageset import ImageSet
-from starter.operations import GROUPS, OPERATIONS, groups_of, policy_of, unseen_operations
+from starter.operations import GROUPS, OPERATIONS, groups_of, policy_of, new_operations
 from starter.operations.operation import Params
 from starter.sets.recipe import Recipe, draw_recipes, read_recipes
 from starter.sets.rendering import FromRecipe
@@ -112,16 +112,16 @@ def plan_part(
 
     Sets at paths are put into `read`. With the embedded source, three eighths of the sets have natural
     shift. Of the others, two fifths have the meta-train operations (`seen`), and the rest have one new
-    operation each (`unseen`, see `unseen_operations`; if no operation is new, all are `seen`). Validation
+    operation each (`new`, see `new_operations`; if no operation is new, all are `seen`). Validation
     sets have a quarter of the new operations and of the natural families, test sets the others.
     """
     rng = (TEST_SETS if part == "test" else VAL_SETS)(seed)
     wanted = settings.val_sets if part == "val" else settings.test_sets
     natural = round(wanted * 3 / 8) if settings.source == "glyphs" else 0
-    new = _share(settings, part, _unseen_operations(settings, own), rng)
+    new = _share(settings, part, _new_operations(settings, own), rng)
     seen = round((wanted - natural) * 2 / 5) if new else wanted - natural
     planned = _seen(settings, own, seen, rng)
-    planned += _unseen(settings, new, wanted - natural - seen, rng)
+    planned += _new(settings, new, wanted - natural - seen, rng)
     planned += _embedded_natural(settings, part, natural, rng)
     for path in settings.val_from if part == "val" else settings.test_from:
         planned += _from_path(settings, path, like, rng, read)
@@ -178,19 +178,19 @@ def _seen(settings: AccuracySettings, own: Sequence[Recipe], count: int, rng: Ge
     return [PlannedSet(recipe, "seen", "+".join(sorted(recipe.families)), "base") for recipe in recipes]
 
 
-def _unseen_operations(settings: AccuracySettings, own: Sequence[Recipe]) -> list[str]:
+def _new_operations(settings: AccuracySettings, own: Sequence[Recipe]) -> list[str]:
     """Returns corruptions that are new to a method trained on the meta-train sets."""
     if not own:
-        return list(unseen_operations(settings.group))
+        return list(new_operations(settings.group))
     seen = set().union(*(recipe.families for recipe in own))
     return [name for name in GROUPS["corruptions"] if OPERATIONS[name].family not in seen]
 
 
-def _unseen(settings: AccuracySettings, families: list[str], count: int, rng: Generator) -> list[PlannedSet]:
+def _new(settings: AccuracySettings, families: list[str], count: int, rng: Generator) -> list[PlannedSet]:
     planned = []
     for family in islice(cycle(families), count):
         ops = (_sample(settings), (family, OPERATIONS[family].draw_params(rng)))
-        planned.append(PlannedSet(Recipe("set", _seed(rng), ops), "unseen", family, "base"))
+        planned.append(PlannedSet(Recipe("set", _seed(rng), ops), "new", family, "base"))
     return planned
 
 

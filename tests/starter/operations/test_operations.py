@@ -10,7 +10,7 @@ from numpy.random import Generator, Philox
 from numpy.typing import NDArray
 from tape import Tape, photographs, planar
 
-from starter.operations import GROUPS, OPERATIONS, unseen_operations
+from starter.operations import GROUPS, OPERATIONS, new_operations
 from starter.operations.corruptions import CORRUPTIONS
 from starter.operations.default import TRANSFORMS
 from starter.operations.groups import GROUP_A, GROUP_B
@@ -41,19 +41,19 @@ def test_names_are_unique_and_wide_has_all_distortions() -> None:
     assert [len(GROUPS[group]) for group in ("default", "a", "b", "corruptions")] == [7, 8, 8, 19]
 
 
-def test_unseen_operations_have_no_variant_in_the_group() -> None:
+def test_new_operations_have_no_variant_in_the_group() -> None:
     variants = {o.name: o.variant_of for o in OPERATIONS.values() if o.variant_of}
     assert variants["haze"] == "fog"
     assert not {OPERATIONS[family].variant_of for family in variants.values()} - {""}
-    assert unseen_operations("default") == GROUPS["corruptions"]
-    assert unseen_operations("corruptions") == GROUPS["default"]
+    assert new_operations("default") == GROUPS["corruptions"]
+    assert new_operations("corruptions") == GROUPS["default"]
     seen = {
-        each: {*GROUPS["corruptions"]} - {*unseen_operations(each)} for each in ("a", "b", "natural-like")
+        each: {*GROUPS["corruptions"]} - {*new_operations(each)} for each in ("a", "b", "natural-like")
     }
     assert seen["a"] == {"elastic_transform", "fog", "gaussian_noise"}
     assert seen["b"] == {"jpeg_compression", "gaussian_blur", "saturate"}
     assert seen["natural-like"] == {"jpeg_compression"}
-    assert unseen_operations("wide") == ()
+    assert new_operations("wide") == ()
 
 
 @pytest.mark.parametrize("name", OPERATIONS)

@@ -92,5 +92,5 @@ def everything(competition):
 def test_a_built_competition_tells_the_groups_of_its_validation_sets(built):
     groups = validation_groups(built)
     assert tuple(groups) == built.sets("val")
-    assert {group for group, _ in groups.values()} == {"seen", "unseen", "natural"}
+    assert {group for group, _ in groups.values()} == {"seen", "new", "natural"}
     assert not any("test" in name for name in groups)

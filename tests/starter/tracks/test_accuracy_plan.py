@@ -79,10 +79,10 @@ def test_names_are_neutral_and_the_order_is_shuffled():
 @pytest.mark.parametrize(
     ("source", "count", "expected"),
     [
-        ("glyphs", 48, {"seen": 12, "unseen": 18, "natural": 18}),
-        ("glyphs", 24, {"seen": 6, "unseen": 9, "natural": 9}),
-        ("cifar10", 20, {"seen": 8, "unseen": 12}),
-        ("glyphs", 2, {"seen": 0, "unseen": 1, "natural": 1}),
+        ("glyphs", 48, {"seen": 12, "new": 18, "natural": 18}),
+        ("glyphs", 24, {"seen": 6, "new": 9, "natural": 9}),
+        ("cifar10", 20, {"seen": 8, "new": 12}),
+        ("glyphs", 2, {"seen": 0, "new": 1, "natural": 1}),
     ],
 )
 def test_groups_are_counted(source, count, expected):
@@ -91,13 +91,13 @@ def test_groups_are_counted(source, count, expected):
         assert groups(sets_of(settings, part, splits(), 5)) == Counter(expected)
 
 
-def test_seen_sets_use_the_meta_train_operations_and_unseen_ones_do_not():
+def test_seen_sets_use_the_meta_train_operations_and_new_ones_do_not():
     for plan in sets_of(small(ops_per_set=(1, 2)), "test", splits(), 5):
         families = plan.recipe.families
         if plan.group == "seen":
             assert families <= set(SEVEN)
             assert plan.family == "+".join(sorted(families))
-        if plan.group == "unseen":
+        if plan.group == "new":
             assert families == {plan.family}
             assert plan.family in GROUPS["corruptions"]
             assert 1 <= plan.recipe.ops[1][1]["severity"] <= 5
@@ -107,7 +107,7 @@ def test_seen_sets_use_the_meta_train_operations_and_unseen_ones_do_not():
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_val_and_test_share_no_unseen_and_no_natural_family(seed):
+def test_val_and_test_share_no_new_and_no_natural_family(seed):
     settings = small(val_sets=60, test_sets=90, seed=seed)
     shared = [
         {plan.family for plan in sets_of(settings, part, splits(), 9) if plan.group != "seen"}
@@ -143,7 +143,7 @@ def test_sets_at_paths_are_cut_to_size_resized_and_named_neutrally(tmp_path):
     settings = small(source="cifar10", test_sets=5, test_from=(str(tmp_path),), set_size=20)
     read = {}
     planned = plan_part(settings, "test", splits(), 5, (), read)
-    assert groups(planned) == {"seen": 2, "unseen": 3, "natural": 3}
+    assert groups(planned) == {"seen": 2, "new": 3, "natural": 3}
     assert [plan.recipe.name for plan in planned] == [f"test_{i:04d}" for i in range(1, 9)]
     for plan in planned:
         if plan.group == "natural":

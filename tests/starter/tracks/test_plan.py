@@ -16,8 +16,8 @@ def planned(*families):
 @pytest.mark.parametrize(
     ("families", "most"),
     [
-        ([("seen", f"f{i}") for i in range(10)] + [("unseen", f"g{i}") for i in range(10)], 6),
-        ([("natural", "a"), ("unseen", "b")], 1),
+        ([("seen", f"f{i}") for i in range(10)] + [("new", f"g{i}") for i in range(10)], 6),
+        ([("natural", "a"), ("new", "b")], 1),
         ([("natural", "a")] * 3, 1),
         ([("natural", "a"), ("natural", "a"), ("natural", "b")], 2),
     ],
