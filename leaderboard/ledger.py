@@ -19,7 +19,7 @@ import secrets
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -47,7 +47,6 @@ RECENT = 100
 """Number of the newest receipts whose rows must be there; a chain that holds a row holds all before it."""
 _HEAD = re.compile(r'(?:^Ledger: `|<code id="head">|"row": ")([0-9a-f]{64})\b', re.MULTILINE)
 _MOST = 1 << 30
-_AHEAD = timedelta(hours=1)
 _WAIT = 60.0  # seconds that a process waits for its turn
 _SCHEMA = (
     """CREATE TABLE events (
@@ -122,11 +121,10 @@ class Ledger:
         """Returns the submissions in the order of arrival, with their newest scores."""
         return entries_of(self.rows())
 
-    def newest(self) -> tuple[int, str, datetime | None]:
-        """Returns the number, the hash and the time of the newest row."""
-        query = "SELECT number, hash, time FROM events ORDER BY number DESC LIMIT 1"
-        number, digest, time = self._execute(query).fetchone() or (0, GENESIS, None)
-        return number, digest, None if time is None else datetime.fromisoformat(time)
+    def newest(self) -> tuple[int, str]:
+        """Returns the number and the hash of the newest row."""
+        query = "SELECT number, hash FROM events ORDER BY number DESC LIMIT 1"
+        return self._execute(query).fetchone() or (0, GENESIS)
 
     @property
     def head(self) -> str:
@@ -188,7 +186,7 @@ class Ledger:
 
     def append(self, time: datetime, event: str, **values: object) -> str:
         """Add an event with the `COLUMNS` in `values`, and return the hash of its row."""
-        number, previous, _ = self.newest()
+        number, previous = self.newest()
         stamp = time.astimezone(timezone.utc).isoformat(timespec="microseconds")
         values |= {"number": number + 1, "time": stamp, "event": event}
         values |= {"nonce": secrets.token_hex(16), "previous": previous}
@@ -293,13 +291,6 @@ def check_chain(competition: Competition, rows: Sequence[Mapping[str, Any]]) -> 
     """Refuse a ledger whose rows were altered."""
     if problems := chain_problems(rows):
         raise UnusableInput(f"{ledger_path(competition)}: {problems[0]}; run `unseen verify`")
-
-
-def clock_warning(newest: datetime | None, now: datetime) -> str:
-    """Returns a warning if the newest row lies ahead of the clock by an hour; else ""."""
-    if newest is None or newest < now + _AHEAD:
-        return ""
-    return f"the newest row of the ledger is of {newest:%Y-%m-%d %H:%M} UTC, ahead of the clock: set it"
 
 
 def entries_of(rows: Sequence[Mapping[str, Any]]) -> tuple[Entry, ...]:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from leaderboard.feedback import public_score, scores_before_end
-from leaderboard.ledger import FINALS, clock_warning, opened
+from leaderboard.ledger import FINALS, opened
 from leaderboard.solutions import version
 from leaderboard.teams import check_team, registered, team_id
 from submission.competition import Competition
@@ -37,7 +37,6 @@ class Receipt(Tabular):
         left: Number of further submissions that the team may make today; None for any number.
         same: Number of the team's earlier submission of the same file; None if there is none.
         created: True if the team was registered with this submission.
-        warning: Warning for the organizer about the clock; "" for none.
     """
 
     number: int
@@ -47,11 +46,10 @@ class Receipt(Tabular):
     left: int | None
     same: int | None = None
     created: bool = False
-    warning: str = ""
 
     def record(self) -> dict[str, object]:
         """Returns the answer as plain values."""
-        return {name: value for name, value in vars(self).items() if name not in ("created", "warning")}
+        return {name: value for name, value in vars(self).items() if name != "created"}
 
     def _rows(self) -> list[list[str]]:
         facts = {"submission": self.number, "answer": self.answer, "from predictions": self.rows}
@@ -103,7 +101,6 @@ def submit(
     digest = "" if data is None else hashlib.sha256(data).hexdigest()
     with opened(competition, writing=True) as ledger:
         now, before = clock(), len(ledger.teams())
-        warning = clock_warning(ledger.newest()[2], now)
         create = new_team or competition.visibility == "practice"
         name = registered(competition, ledger, team, now, create)
         key, created = team_id(name), len(ledger.teams()) > before
@@ -140,7 +137,7 @@ def submit(
         score = public_score(competition, scores["public"])
         answer = f"public RMSE {score:.{competition.decimals}f} points"
     same = next((earlier for earlier, _, _, held in made if held == digest), None)
-    receipt = Receipt(number, score, answer, rows, left, same, created, warning)
+    receipt = Receipt(number, score, answer, rows, left, same, created)
     keep_receipt(competition, number, {**facts, **receipt.record()})
     return receipt
 

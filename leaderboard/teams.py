@@ -1,8 +1,6 @@
 """Teams: their registration in the ledger, and their names, of which only harmless ones are accepted.
 
-A rule after UTS 39 (Unicode Security Mechanisms) makes it harder for a name to imitate another: one script a
-word, except Latin together with East Asian scripts. Names that differ only in marks ("Team A", "Team-A")
-cannot both be taken.
+Names that differ only in marks ("Team A", "Team-A") cannot both be taken.
 """
 
 import difflib
@@ -19,21 +17,13 @@ from submission.scoretable import CONSTANT
 
 LONGEST = 40
 _MARKS = frozenset(" ._-'&+()")
-_STACKED = 3  # combining marks on one letter: Hebrew and Thai need up to three
-# Default_Ignorable_Code_Point of Unicode 15 among letters and marks of these scripts: drawn as nothing.
-_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
-# The first words of the Unicode names of letters, digits and marks.
-_MIXING = frozenset(  # may stand in one word
-    ("BOPOMOFO", "CJK", "HANGUL", "HIRAGANA", "IDEOGRAPHIC", "KATAKANA", "KATAKANA-HIRAGANA", "LATIN")
-)
-_COMMON = frozenset(("COMBINING", "DIGIT", "MODIFIER"))
 
 
 def check_team(name: str) -> str:
     """Returns the team's name as it is shown: Unicode form NFKC, outer spaces removed, inner ones single.
 
     Allowed are 1 to 40 letters (with their accents) and digits, spaces and ``. _ - ' & + ( )``, with at least
-    one letter or digit. Names that could imitate others are refused by the rules of this module.
+    one letter or digit.
 
     >>> check_team("  Équipe   Ｂleue ")
     'Équipe Bleue'
@@ -56,14 +46,10 @@ def team_key(name: str) -> str:
 def plain(name: str) -> str:
     """Returns only the letters and digits of :func:`team_key`, which are equal for names that read alike.
 
-    Letters that are drawn like marks, such as U+02BC, an apostrophe, are left out too.
-
     >>> plain("ORA A") == plain("ora-a")
     True
     """
-    return "".join(
-        character for character in team_key(name) if character.isalnum() and _script(character) != "MODIFIER"
-    )
+    return "".join(filter(str.isalnum, team_key(name)))
 
 
 def registered(
@@ -96,13 +82,9 @@ def add_team(competition: Competition, name: str, clock: Callable[[], datetime])
 
 
 def baseline_names(competition: Competition) -> dict[str, str]:
-    """Returns the names of baselines that were predicted, by the names that a team may not take.
-
-    These are their letters and digits (`plain`), alone and with the word that follows them on the board.
-    """
+    """Returns the names of baselines that were predicted, by their letters and digits (`plain`)."""
     written = [competition.root / name for name in predicted_files(competition.root)]
-    names = [CONSTANT, *(path.stem for path in written if path.exists())]
-    return {reads: name for name in names for reads in (plain(name), f"{plain(name)}baseline")}
+    return {plain(name): name for name in (CONSTANT, *(path.stem for path in written if path.exists()))}
 
 
 def team_id(name: str) -> str:
@@ -126,29 +108,11 @@ def _problem(spelled: str) -> str:
     for character in spelled:
         if not _allowed(character):
             return f"{character!r} is not allowed; use letters and digits, spaces and . _ - ' & + ( )"
-    kinds = "".join("-" if each in _MARKS else unicodedata.category(each)[0] for each in f" {spelled}")
-    if "-M" in kinds or "M" * (_STACKED + 1) in kinds:
-        return f"up to {_STACKED} accents may follow a letter"
     if not plain(spelled):
         return "at least one letter or digit is needed"
-    for word in "".join(" " if character in _MARKS else character for character in spelled).split():
-        scripts = {_script(character) for character in word} - _COMMON
-        if len(scripts) > 1 and scripts - _MIXING:
-            return f"{word!r} mixes alphabets; use one per word"
     return ""
 
 
 def _allowed(character: str) -> bool:
     category = unicodedata.category(character)
-    drawn = character not in _INVISIBLE and "VARIATION SELECTOR" not in unicodedata.name(character, "")
-    return character in _MARKS or (drawn and (category == "Nd" or category[0] in "LM") and category != "Me")
-
-
-def _script(character: str) -> str:
-    """Returns the first word of the character's Unicode name, which names its script.
-
-    >>> _script("ж"), _script("é"), _script("7")
-    ('CYRILLIC', 'LATIN', 'DIGIT')
-    """
-    first = unicodedata.name(character, "UNNAMED").split()[0]
-    return {"ARABIC-INDIC": "ARABIC", "EXTENDED": "ARABIC"}.get(first, first)
+    return character in _MARKS or category == "Nd" or category[0] in "LM"

@@ -108,21 +108,16 @@ def claim_folder(folder: Path, content: str) -> None:
     The content is noted in the file ``.<folder>.unseen`` next to the folder. Temporary files of a killed run
     are removed.
     """
-    check_folder(folder, content)
-    folder.mkdir(parents=True, exist_ok=True)
-    for stray in folder.glob(".*.tmp"):
-        shutil.rmtree(stray) if stray.is_dir() else stray.unlink()
-    write_text(folder.with_name(f".{folder.name}.unseen"), content)
-
-
-def check_folder(folder: Path, content: str) -> None:
-    """Refuse a folder that `claim_folder` refuses, and change nothing."""
     note = folder.with_name(f".{folder.name}.unseen")
     begun = note.is_file() and note.read_bytes() == content.encode()
     if not begun and folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise UnusableInput(
             f"{folder} holds other files, or was made with other settings: name another folder"
         )
+    folder.mkdir(parents=True, exist_ok=True)
+    for stray in folder.glob(".*.tmp"):
+        shutil.rmtree(stray) if stray.is_dir() else stray.unlink()
+    write_text(note, content)
 
 
 def read_head(path: Path, count: int, follow: bool = True) -> bytes:

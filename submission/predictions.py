@@ -24,14 +24,12 @@ def write_predictions(path: Path, values: Mapping[str, float], column: str = "pr
 
     Numbers are written so that reading them gives exactly the same floats.
     """
-    _check_fractions(values, column)
     rows = [(name, repr(float(value))) for name, value in values.items()]
     write_text(path, csv_text([("id", column), *rows]))
 
 
 def write_answer(path: Path, values: Mapping[str, float]) -> None:
     """Write DataCV's form, six decimals a line in the order of `values`; a zip if `path` ends in ".zip"."""
-    _check_fractions(values, "prediction")
     text = "".join(f"{value:.6f}\n" for value in values.values())
     with replacing(path) as temporary:
         if path.suffix == ".zip":
@@ -68,9 +66,3 @@ def predicted_files(root: Path) -> dict[str, set[str]]:
         for name, digest in json.loads(row.get("files") or "{}").items():
             found.setdefault(name, set()).add(digest)
     return found
-
-
-def _check_fractions(values: Mapping[str, float], column: str) -> None:
-    for name, value in values.items():
-        if not 0 <= value <= 1:
-            raise ValueError(f"id {name!r}: {column} must be a fraction in [0, 1], got {value!r}")

@@ -53,7 +53,6 @@ TEST_SETS = Numbered(1)  # the plan of the test sets: the secret seed
 SHARED = Numbered(7)  # families to validation and test: seed
 TRAIN_REF_IMAGES = Numbered(11)  # training images that methods get: seed
 PUBLIC = Numbered(13)  # sets whose score is public: the secret seed
-HELD_OUT = Numbered(17)  # images that a training does not see: seed
 EPOCH = Numbered(1000)  # order, shifts and flips of a training's epoch: seed, epoch
 BOOTSTRAP = Numbered(0)  # families and signs of the leaderboard and of reports: 0, or 0 and the families
 

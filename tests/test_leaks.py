@@ -84,7 +84,7 @@ def test_no_test_set_is_ordered_by_class(organizer):
     from starter.tracks.accuracy.plan import render
     from starter.tracks.plan import PlannedSet
 
-    base = load_source("glyphs", None, 0).test_base
+    base = load_source("glyphs", 0).test_base
     repeats = []
     for entry in record["test"]:
         recipe = Recipe.from_json(entry["recipe"])

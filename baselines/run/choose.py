@@ -145,7 +145,7 @@ def set_parameter(methods: Mapping[str, Estimator], setting: str) -> None:
         raise UnusableInput(f"--set {target}: {has if name in methods else among}")
     try:
         value = json.loads(text)
-    except (ValueError, RecursionError):  # no JSON, too many digits, or nested too deeply
+    except ValueError:  # no JSON
         value = text
     methods[name].set_parameters({parameter: _like(known[parameter], value, target)})
 

@@ -152,7 +152,7 @@ class Seen:
 
     def source(self) -> Splits:
         """CIFAR-10, read once."""
-        self.splits = self.splits or [load_source(str(real.data() / "cifar10.zip"), None, self.seed)]
+        self.splits = self.splits or [load_source(str(real.data() / "cifar10.zip"), self.seed)]
         return self.splits[0]
 
     def observed(self, part: str, referee: bool) -> Observed:

@@ -309,7 +309,7 @@ def one_set(small: bool) -> Iterator[dict[str, object]]:
     size = 100 if small else 500
     with tempfile.TemporaryDirectory() as name:
         asked = settings(40, size, Path(name), True)
-        splits = load_source(asked.source, None, 0)
+        splits = load_source(asked.source, 0)
         observer = Observer(load_classifier(asked.classifiers[0], splits.classes), Cache(Path(name)))
         recipes = draw_recipes("default", 2 if small else 4, 0, size)
         times = [steps(FromRecipe(recipe, splits.meta_base), observer) for recipe in recipes][1:]

@@ -6,13 +6,11 @@ and flips, bfloat16, channels-last. One module: it reads from top to bottom as a
 """
 
 import json
-import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, pad
@@ -22,12 +20,10 @@ from starter.classifiers.weights import begin_with, headed
 from starter.images.imageset import ImageSet
 from starter.images.reading import LARGEST_SIDE, RESIZES, Fit
 from starter.sources.sources import load_source
-from starter.sources.splits import Splits
 from submission import UnusableInput
-from submission.arrays import IntArray
 from submission.files import replacing
 from submission.progress import progress
-from submission.random import EPOCH, HELD_OUT
+from submission.random import EPOCH
 
 PAD = 4
 """Largest shift of a random crop in pixels, in each direction."""
@@ -46,7 +42,6 @@ class Training:
     Attributes:
         arch: resnet56, ..., timm:NET, torchvision:NET, module:function.
         source: A source, as for build, with its training images.
-        hold_out: Share of each class's training images to test on. [0: use the test images]
         epochs: Number of passes over the images.
         batch: Number of images in a step.
         rate: Highest learning rate.
@@ -60,7 +55,6 @@ class Training:
 
     arch: str
     source: str = "cifar10"
-    hold_out: float = 0.0
     epochs: int = 60
     batch: int = 128
     rate: float = 0.2
@@ -79,7 +73,6 @@ class Training:
             there = f"{', '.join(ARCHITECTURES)}, and timm:NET, torchvision:NET and module:function"
             problems.append(f"--arch {self.arch!r} is unknown; there are {there}")
         for name, least, most in (
-            ("hold_out", 0, 0.9),
             ("epochs", 1, 10_000),
             ("batch", 2, 10_000),
             ("rate", 1e-6, 100),
@@ -102,23 +95,18 @@ class Training:
 
 @dataclass(frozen=True)
 class Trained:
-    """The result of a training: the file and its accuracy.
-
-    The weights are in `path`; `accuracy` is on the `tested` images of `where`; this run took `seconds`.
-    """
+    """The result of a training: the file and its accuracy, on so many images of the test split."""
 
     path: Path
     accuracy: float
     tested: int
-    where: str
-    seconds: float
 
     def __str__(self) -> str:
-        share = f"{100 * self.accuracy:.2f} % of {self.tested:,} images of the {self.where}"
-        return f"{self.path}: {share} are classified correctly; {duration(self.seconds)}"
+        share = f"{100 * self.accuracy:.2f} % of {self.tested:,} images of the test split"
+        return f"{self.path}: {share} are classified correctly"
 
 
-def train(asked: Training, out: Path, device: str | None = None, data_root: Path | None = None) -> Trained:
+def train(asked: Training, out: Path, device: str | None = None) -> Trained:
     """Train a classifier and write it as safetensors, for ``--classifier <arch>=<out>``.
 
     ``<out>.checkpoint`` is written after every epoch. The same call continues from it, gives the same weights
@@ -128,14 +116,13 @@ def train(asked: Training, out: Path, device: str | None = None, data_root: Path
         asked: Options of the training.
         out: Path of the file to write, ending in ``.safetensors``.
         device: Name of PyTorch's device; by default a GPU, if there is one.
-        data_root: Folder of a named source, or for its download.
     """
     if out.suffix != ".safetensors" or out.exists():
         raise UnusableInput(f"{out}: a new file is expected, whose name ends in .safetensors")
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     check_device(device)
-    splits = load_source(asked.source, data_root, asked.seed, asked.fit)
-    learnt, tested, where = _parts(splits, asked)
+    splits = load_source(asked.source, asked.seed, asked.fit)
+    learnt, tested = splits.train, splits.as_in_datacv().test_base
     mean, std = _normalisation(learnt)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(asked.seed)
@@ -143,14 +130,13 @@ def train(asked: Training, out: Path, device: str | None = None, data_root: Path
     arch = headed(network, asked.arch, splits.image_size, len(splits.classes))
     if asked.start:
         mean, std = begin_with(network, asked.arch, asked.start)
-    start = time.monotonic()
     checkpoint = out.with_name(f"{out.name}.checkpoint")
     _fit(network, learnt, asked, checkpoint, device, mean, std)
     classifier = Classifier(asked.arch, arch, network, splits.classes, mean, std, "bfloat16", device)
     right = _right(classifier, tested)
     save_classifier(classifier, out)
     checkpoint.unlink(missing_ok=True)
-    return Trained(out, right / len(tested), len(tested), where, time.monotonic() - start)
+    return Trained(out, right / len(tested), len(tested))
 
 
 def _resume(path: Path, asked: Training, *parts: _Stateful) -> int:
@@ -176,27 +162,6 @@ def _save(path: Path, asked: Training, epochs: int, *parts: _Stateful) -> None:
     states = [part.state_dict() for part in parts]
     with replacing(path) as temporary:
         torch.save({"asked": json.dumps(asdict(asked)), "epochs": epochs, "states": states}, temporary)
-
-
-def _parts(splits: Splits, asked: Training) -> tuple[ImageSet, ImageSet, str]:
-    """Returns the images to train on, those to test on, and the name of the latter."""
-    if not asked.hold_out:
-        return splits.train, splits.as_in_datacv().test_base, "test split"
-    rng = HELD_OUT(asked.seed)
-    labels, kept = _labels(splits.train), []
-    for label in np.unique(labels):
-        members = rng.permutation(np.flatnonzero(labels == label))
-        kept.append(members[: round(asked.hold_out * len(members))])
-    out = np.zeros(len(labels), bool)
-    out[np.concatenate(kept)] = True
-    if not out.any() or out.all():
-        raise UnusableInput(f"--hold-out {asked.hold_out} of {len(labels)} images leaves nothing to test on")
-    return splits.train.take(np.flatnonzero(~out)), splits.train.take(np.flatnonzero(out)), "held-out images"
-
-
-def _labels(images: ImageSet) -> IntArray:
-    assert images.labels is not None, f"{images.name} has no labels"
-    return images.labels
 
 
 def _normalisation(images: ImageSet) -> tuple[_Triple, _Triple]:
@@ -228,7 +193,7 @@ def _fit(
     )
     done = _resume(checkpoint, asked, network, optimiser, schedule)
     pixels = torch.from_numpy(images.images).permute(0, 3, 1, 2).contiguous().to(device)
-    labels = torch.from_numpy(_labels(images)).to(device)
+    labels = torch.from_numpy(images.truth).to(device)
     centre, spread = torch.tensor([mean, std], device=device).view(2, 3, 1, 1)
     scale, offset = 1 / (255 * spread), centre / spread
     with progress(total=asked.epochs * per_epoch * size, unit="images", title=f"train {asked.arch}") as bar:
@@ -276,19 +241,8 @@ def _cropped(images: Tensor, shift: Tensor, flips: Tensor) -> Tensor:
 
 def _right(classifier: Classifier, images: ImageSet) -> int:
     """Returns the number of correctly classified images."""
-    labels, right = torch.from_numpy(_labels(images)), 0
+    labels, right = torch.from_numpy(images.truth), 0
     for start in progress(range(0, len(images), 500), title=f"test {classifier.arch}", unit="batches"):
         logits, _ = classifier(images.images[start : start + 500])
         right += int((logits.argmax(1).cpu() == labels[start : start + 500]).sum())
     return right
-
-
-def duration(seconds: float) -> str:
-    """Returns a duration in hours, below half an hour in minutes, below two minutes in seconds.
-
-    >>> duration(5400), duration(600), duration(7)
-    ('1.50 h', '10 min', '7 s')
-    """
-    if seconds >= 1800:
-        return f"{seconds / 3600:.2f} h"
-    return f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:.0f} s"

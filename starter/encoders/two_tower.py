@@ -242,7 +242,7 @@ def embedded_encoder(path: Path, seed: int = 0, quick: bool = False) -> TwoTower
     return TwoTowerEncoder.load(path)
 
 
-def photo_encoder(sources: Sequence[str], *, out: Path, seed: int = 0, data_root: Path | None = None) -> str:
+def photo_encoder(sources: Sequence[str], *, out: Path, seed: int = 0) -> str:
     """Train a small encoder of photographs for shift laid.
 
     It learns from captions that name an image's class and the operation applied to it. 52,000 images take
@@ -256,7 +256,7 @@ def photo_encoder(sources: Sequence[str], *, out: Path, seed: int = 0, data_root
     """
     if out.exists():
         raise UnusableInput(f"{out} exists already: name another file, or take it away")
-    splits = [load_source(source, data_root, seed) for source in sources]
+    splits = [load_source(source, seed) for source in sources]
     sets = [(each.train, each.classes) for each in splits]
     train_encoder(captioned_photos(sets, seed), seed, PHOTO_EPOCHS, PHOTO_WIDTHS).save(out)
     found = TwoTowerEncoder.load(out)

@@ -4,27 +4,15 @@ import io
 from pathlib import Path
 
 import numpy as np
-from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 from numpy.typing import NDArray
 
 from submission.files import write_bytes
 
-OF_LOGARITHMS = r"\mathdefault"
-"""What Matplotlib's own labels of a logarithmic axis contain."""
-
 
 class Drawn(Figure):
-    """A figure that a notebook shows, drawn without pyplot; a $ in a user's name begins no formula."""
-
-    def draw(self, renderer: RendererBase) -> None:
-        """Draw the figure; only the labels of logarithmic axes are formulas."""
-        for text in self.findobj(Text):
-            if "$" in text.get_text() and OF_LOGARITHMS not in text.get_text():
-                text.set_parse_math(False)
-        super().draw(renderer)
+    """A figure that a notebook shows, drawn without pyplot."""
 
     def _repr_png_(self) -> bytes:
         return png(self, dpi=90)

@@ -84,7 +84,6 @@ def build(
     settings: Settings,
     test_seed: int | None = None,
     device: str = "cpu",
-    data_root: Path | None = None,
     cluster: Cluster | None = None,
     cache: str = "",
     reads: Iterable[str] = (),
@@ -99,7 +98,6 @@ def build(
         settings: Settings of the build.
         test_seed: Seed of everything hidden; by default from the system's entropy (others are for tests).
         device: Device that runs the classifiers.
-        data_root: Folder for the download of a named source.
         cluster: Cluster that observes instead of this process; the files are the same.
         cache: Folder or address of the cache, now and later, instead of ``root/cache``.
         reads: Fields that methods will read: they are observed in the same pass, where the competition has
@@ -115,7 +113,7 @@ def build(
         if cache:
             place_cache(root, cache)
         if not (root / "public/competition.json").is_file():
-            return _built(root, settled, seed, device, data_root, cluster, reads)
+            return _built(root, settled, seed, device, cluster, reads)
         competition = Competition.open(root)
         for file in competition.files:
             competition.file(file)
@@ -128,13 +126,12 @@ def _built(
     settings: Settings,
     test_seed: int,
     device: str,
-    data_root: Path | None,
     cluster: Cluster | None,
     reads: Iterable[str],
 ) -> Competition:
     """Build the claimed competition: read and plan everything, write it, and measure the targets."""
     public, track = root / "public", TRACKS[settings.track]
-    splits = _splits(settings, data_root)
+    splits = _splits(settings)
     load = _loader(settings, splits, device, public)
     given = {Spec.parse(spec).name: load(spec) for spec in settings.classifiers if spec != "small"}
     specs = settings.referees if isinstance(settings, AccuracySettings) else ()
@@ -164,13 +161,13 @@ def _built(
     return competition
 
 
-def dry_run(settings: Settings, device: str = "cpu", data_root: Path | None = None) -> tuple[str, list[str]]:
+def dry_run(settings: Settings, device: str = "cpu") -> tuple[str, list[str]]:
     """Returns what a build costs, in a sentence, and warnings of what will make its ranks accidents.
 
     Everything is read and planned as by the build, but for sub-populations; no folder is written.
     """
     settings = settings.settled(device)
-    splits = _splits(settings, data_root)
+    splits = _splits(settings)
     load = _loader(settings, splits, device, Path())
     given = [load(spec) for spec in settings.classifiers if spec != "small"]
     plan = TRACKS[settings.track].plan(settings, splits, 0, None)
@@ -208,9 +205,9 @@ def _accidents(settings: Settings, plan: Plan, sizes: Mapping[str, int]) -> Iter
     yield from few(len(public) * len(subjects) // len(metrics), len(private))
 
 
-def _splits(settings: Settings, data_root: Path | None) -> Splits:
+def _splits(settings: Settings) -> Splits:
     """Returns the source's splits, from which sets are made."""
-    splits = load_source(settings.source, data_root, settings.seed, settings.fit())
+    splits = load_source(settings.source, settings.seed, settings.fit())
     whole = isinstance(settings, AccuracySettings) and settings.datacv_splits
     return splits.as_in_datacv() if whole else splits
 

@@ -25,6 +25,7 @@ from starter.operations.operation import Parameter, Params
 from submission.arrays import IntArray
 from submission.errors import UnusableInput
 from submission.files import read_text
+from submission.ids import SET
 from submission.random import MAGNITUDES, NOISE, RECIPES, SELECTION
 
 #: Images are always rendered in chunks of this many, whatever batches they are used in.
@@ -69,16 +70,13 @@ SELECTIONS: dict[str, Mapping[str, Check]] = {
     "among": {"n": Parameter(int, 1), "rows": _rows_problem},
 }
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
-MAX_OPERATIONS = 100
-
 
 @dataclass(frozen=True)
 class Recipe:
     """Specification of a set made from a base.
 
     Attributes:
-        name: Name of the set, at most 100 letters, digits and `_.-`.
+        name: Name of the set, at most 80 letters, digits and `_.-`.
         seed: Seed of all draws, an int >= 0.
         ops: Pairs (operation, params), in order. The first may select images: `sample {"n": 500}` draws n
             without replacement, in random order; `resample_classes {"n": 500, "concentration": 0.5}` draws
@@ -105,12 +103,12 @@ class Recipe:
 
     def _problem(self) -> str | None:
         """Returns the first fault of the fields, which a user may have written; None if there is none."""
-        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+        if not isinstance(self.name, str) or not re.fullmatch(SET, self.name):
             return "name must be letters, digits, '_', '.' and '-'"
-        if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
+        if not isinstance(self.seed, int) or self.seed < 0:
             return f"seed must be a non-negative integer, got {self.seed!r}"
-        if not isinstance(self.ops, tuple | list) or len(self.ops) > MAX_OPERATIONS:
-            return f"ops must be a list of at most {MAX_OPERATIONS} operations"
+        if not isinstance(self.ops, tuple | list):
+            return "ops must be a list of operations"
         faults = ((index, self._fault(index, op)) for index, op in enumerate(self.ops, 1))
         return next((f"operation {index}: {fault}" for index, fault in faults if fault), None)
 
@@ -141,7 +139,7 @@ class Recipe:
         """Returns the recipe in a line of JSON, as `to_json` writes it."""
         try:
             return cls(**json.loads(line))
-        except (ValueError, TypeError, RecursionError) as error:
+        except (ValueError, TypeError) as error:
             reason = f"one line of JSON with name, seed and ops ({error})"
             raise UnusableInput(f"not a recipe, which is {reason}: {line[:100].strip()}") from error
 

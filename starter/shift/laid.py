@@ -17,6 +17,7 @@ import numpy as np
 import safetensors
 import torch
 from safetensors.numpy import save_file
+from sklearn.decomposition import PCA
 from torch import Tensor
 from torch.nn.functional import cosine_similarity, relu
 
@@ -64,12 +65,6 @@ class Laid:
 
     matrix: FloatArray
     encoder: str
-
-    @property
-    def error(self) -> float:
-        """Largest absolute entry of W'W - I, in float64."""
-        matrix = self.matrix.astype(np.float64)
-        return float(abs(matrix.T @ matrix - np.eye(len(matrix))).max())
 
     def decompose(self, features: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Returns the semantic and the covariate half, (n, l/2) each, of features (n, l) (eq. 1)."""
@@ -172,29 +167,21 @@ def _start(features: FloatArray) -> FloatArray:
     return np.ascontiguousarray(np.linalg.eigh(scatters[0] - scatters[1])[1][:, ::-1], np.float32)
 
 
-def text_pca(features: FloatArray, share: float = SHARE) -> Decompose:
+def text_pca(features: FloatArray) -> Decompose:
     """Returns the projection on principal components of either kind (Long et al. 2024, app. B).
 
     Components of meaning are those of texts with the same covariate, components of covariates those of texts
-    with the same meaning.
+    with the same meaning; they have `SHARE` of the variance.
 
     Args:
         features: Features of the texts (s, c, l), of s meanings under c covariates each.
-        share: Fraction of the variance that the components have, in (0, 1].
     """
+    parts = [features - features.mean(axis, keepdims=True) for axis in (0, 1)]
     meaning, covariate = (
-        _components(features - features.mean(axis, keepdims=True), share) for axis in (0, 1)
+        PCA(SHARE, svd_solver="covariance_eigh").fit(part.reshape(-1, features.shape[2]).astype(np.float64))
+        for part in parts
     )
-    return lambda rows: (rows @ meaning, rows @ covariate)
-
-
-def _components(deviations: FloatArray, share: float) -> FloatArray:
-    """Returns the principal directions (l, p) of deviations (s, c, l)."""
-    rows = deviations.reshape(-1, deviations.shape[-1]).astype(np.float64)
-    variances, directions = np.linalg.eigh(rows.T @ rows)
-    variances, directions = variances[::-1].clip(0), directions[:, ::-1]
-    held = np.cumsum(variances) / variances.sum()
-    return directions[:, : int(np.searchsorted(held, share - 1e-12)) + 1].astype(np.float32)
+    return lambda rows: (rows @ meaning.components_.T, rows @ covariate.components_.T)
 
 
 @dataclass(frozen=True)

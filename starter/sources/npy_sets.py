@@ -62,14 +62,11 @@ def stored_sets(path: Path) -> tuple[StoredSet, ...]:
     `StoredSet.path` is, with or without the severity. Files of any other name are taken for CIFAR-10-C's; in
     a folder that holds sets of another layout they do not count.
     """
-    try:
-        if path.is_dir():
-            found = _sets_in(sorted(file for pattern in _FILES for file in path.glob(pattern)))
-            return tuple(each for each in found if each.severity is None) or found
-        files = (path, Path(f"{path}.npy"), Path(f"{path.parent}.npy"))
-        found = _sets_in([file for file in files if file.suffix == ".npy" and file.is_file()])
-    except OSError:  # a name too long, a folder that may not be entered
-        return ()
+    if path.is_dir():
+        found = _sets_in(sorted(file for pattern in _FILES for file in path.glob(pattern)))
+        return tuple(each for each in found if each.severity is None) or found
+    files = (path, Path(f"{path}.npy"), Path(f"{path.parent}.npy"))
+    found = _sets_in([file for file in files if file.suffix == ".npy" and file.is_file()])
     return tuple(each for each in found if path in (each.images, each.path, each.path.parent))
 
 

@@ -12,6 +12,7 @@ from starter.images.arrays import as_set, read_arrays
 from starter.images.files import Tree, container, open_tree
 from starter.images.imageset import ImageSet
 from starter.images.reading import Fit, read_images
+from starter.sources.download import cache_folder
 from starter.sources.glyphs.digits import glyph_splits
 from starter.sources.npy_sets import load_stored, stored_set, stored_sets
 from starter.sources.splits import Splits, hold_out, split
@@ -23,7 +24,7 @@ LEAST_SIDE = 8  # pixels: networks halve an image three times
 _CIFAR10_FOLDER = "cifar-10-batches-py"
 
 
-def load_source(spec: str, root: Path | None = None, seed: int = 0, fit: Fit | None = None) -> Splits:
+def load_source(spec: str, seed: int = 0, fit: Fit | None = None) -> Splits:
     """Returns the splits of a source of labelled images.
 
     Duplicate images are omitted, and their number is printed. Without a test split, half of each class is
@@ -37,7 +38,6 @@ def load_source(spec: str, root: Path | None = None, seed: int = 0, fit: Fit | N
             optionally `classes` (k,), their names; or torchvision's folder of CIFAR-10. Classes are in the
             order of their sorted names, those of an ``.npz`` in its own. Images may be in subfolders of the
             classes' folders.
-        root: Folder of "cifar10" or for its download; by default the user's cache folder.
         seed: Seed of the splits, and of the images of "glyphs".
         fit: Size of the images of a path; by default the most common one.
     """
@@ -45,7 +45,7 @@ def load_source(spec: str, root: Path | None = None, seed: int = 0, fit: Fit | N
     if spec in SOURCES:
         if fit.size:
             raise UnusableInput(f"--image-size is for images at a path; --source {spec} has its own size")
-        return SOURCES[spec](root, seed)
+        return SOURCES[spec](seed)
     path = Path(spec)
     try:
         container(path)
@@ -119,12 +119,9 @@ def load_images(
         return _tree_set(tree, name, classes, fit, limit, seed)
 
 
-def _cifar10(root: Path | None, seed: int) -> Splits:
+def _cifar10(folder: Path, seed: int) -> Splits:
     from torchvision.datasets import CIFAR10  # slow to import, and needed only here
 
-    from starter.sources.download import cache_folder
-
-    folder = root or cache_folder()
     try:
         train, test = (
             CIFAR10(str(folder), train=part, download=not (folder / _CIFAR10_FOLDER).is_dir())
@@ -142,9 +139,9 @@ def _cifar10(root: Path | None, seed: int) -> Splits:
     return split(tuple(train.classes), sets[0], sets[1], seed)
 
 
-SOURCES: dict[str, Callable[[Path | None, int], Splits]] = {
-    "cifar10": _cifar10,
-    "glyphs": lambda root, seed: glyph_splits(seed),
+SOURCES: dict[str, Callable[[int], Splits]] = {
+    "cifar10": lambda seed: _cifar10(cache_folder(), seed),
+    "glyphs": glyph_splits,
 }
 
 

@@ -1,4 +1,4 @@
-"""The tables of `starter.studies.failure` for a competition of the OOD track, and their figures.
+"""The tables of `starter.studies.failure` for a competition of the OOD track.
 
 No hidden image or label is read. Clean IND images are those from which its meta-train mixes are drawn.
 Covariate shift is the same images under corruptions, and natural-shift sets of the user's. Semantic shift is
@@ -7,14 +7,11 @@ the OOD sets of its meta-train mixes.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
-from starter.images.figure import Drawn, new_panels
 from starter.images.reading import Fit
 from starter.observing.observation import Observation
 from starter.operations.corruptions import CORRUPTIONS
@@ -72,7 +69,7 @@ def failure_study(
     """Show whether detectors find new classes or errors.
 
     Computes the tables of the ImageNet-OOD paper, and misclassification detection, from the public images of
-    an OOD competition and from corrupted ones. Writes CSV and PNG files to --out. [DIR/failure]
+    an OOD competition and from corrupted ones. Writes CSV files to --out. [DIR/failure]
 
     Example: unseen detectors failure mixes msp energy knn
 
@@ -100,9 +97,7 @@ def failure_study(
     tables["matched"] = _joined(points)
     tables["intercepts"] = _joined({name: intercepts_table(each) for name, each in points.items()})
     tables = {name: table for name, table in tables.items() if len(table)}
-    drawn = tables.keys() & {"matched", "intercepts", "differences", "ranks"}
-    figures = {name: partial(failure_figure, tables[name]) for name in sorted(drawn)}
-    return Study(tables, figures, report_text(tables), competition.out / "failure")
+    return Study(tables, {}, report_text(tables), competition.out / "failure")
 
 
 def report_text(tables: Mapping[str, pd.DataFrame]) -> str:
@@ -207,58 +202,3 @@ def _scores(view: DetectorSubject, detector: str, renderings: Sequence[Rendering
 def _features(observation: Observation) -> FloatArray:
     assert observation.features is not None
     return observation.features
-
-
-ACROSS = 4
-"""Number of panels side by side."""
-INTERVALS = {
-    "difference": ("low", "high", "AUROC less the first detector's"),
-    "q50": ("q05", "q95", "share of OOD images that look more OOD"),
-    "level": ("level_low", "level_high", "AUROC at the mean distance"),
-}
-"""Columns of a value and of the ends of its interval, and what the value is."""
-
-
-def failure_figure(frame: pd.DataFrame) -> Drawn:
-    """Returns a figure with a panel for each classifier and pair of kinds, and a row for each detector.
-
-    The table `matched` has a panel for each detector, `intercepts` one for each classifier. All panels have
-    one legend, beside them.
-    """
-    keys = [key for key in ("classifier", "ind", "ood", "goal") if key in frame]
-    keys += ["detector"] * ("distance" in frame)
-    panels = list(frame.groupby(keys, sort=False))
-    figure, axes = new_panels(len(panels), ACROSS, 4, 1.4 + 0.3 * frame.detector.nunique(), 1)
-    for axis, (names, rows) in zip(axes, panels, strict=False):
-        if "distance" in frame:
-            _draw_points(axis, rows)
-        else:
-            _draw_intervals(axis, rows)
-        axis.set_title(" / ".join(map(str, names)), fontsize=8)
-    labels = [zip(*axis.get_legend_handles_labels(), strict=True) for axis in axes]
-    if handles := {name: handle for pairs in labels for handle, name in pairs}:
-        figure.legend(handles.values(), handles, loc="outside right upper", fontsize=6)
-    return figure
-
-
-def _draw_intervals(axis: Axes, rows: pd.DataFrame) -> None:
-    """Draw the values of each detector with their intervals; those of groups or kinds are side by side."""
-    names, value = list(dict.fromkeys(rows.detector)), next(name for name in INTERVALS if name in rows)
-    low, high, meaning = INTERVALS[value]
-    by = next((column for column in ("group", "kind") if column in rows), "detector")
-    for i, (label, part) in enumerate(rows.groupby(by, sort=False)):
-        places = [names.index(name) + (by != "detector") * i / 8 for name in part.detector]
-        (points,) = axis.plot(part[value], places, "o", markersize=3, label=label)
-        axis.hlines(places, part[low], part[high], color=points.get_color())
-        if "q25" in part:
-            axis.hlines(places, part.q25, part.q75, color=points.get_color(), linewidth=3)
-    axis.set_yticks(range(len(names)), names, fontsize=7)
-    axis.set_xlabel(meaning, fontsize=7)
-    axis.invert_yaxis()
-
-
-def _draw_points(axis: Axes, rows: pd.DataFrame) -> None:
-    for kind, part in rows.groupby("kind", sort=False):
-        axis.plot(part.distance, part.auroc, ".", markersize=4, label=kind)
-    axis.set_xlabel("distance to the nearest training image", fontsize=7)
-    axis.set_ylabel("AUROC", fontsize=7)

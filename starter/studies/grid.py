@@ -308,7 +308,6 @@ def measure_degrees(
     source: str = "glyphs",
     images: int = 1000,
     seed: int = 0,
-    data_root: Path | None = None,
     device: str = "cpu",
 ) -> Study:
     """Measure each image's shift in meaning and in style.
@@ -328,7 +327,7 @@ def measure_degrees(
         known = stored.train_ref
         sets: Sequence[Rendering] = [*stored.stored("val"), *stored.stored("test")]
     else:
-        splits = load_source(source, data_root, seed)
+        splits = load_source(source, seed)
         found = load_ood_sets(str(path), (), Fit(splits.image_size), (), images, seed, SANITY)
         known, sets = splits.train, [FromRecipe.whole(each) for each in found.values()]
     reference, tables = matrix.decompose(eyes.encode_images(known.images)), []

@@ -47,7 +47,6 @@ def sanity(
     images: int = 500,
     initialisations: int = 5,
     seed: int = 0,
-    data_root: Path | None = None,
     device: str = "cpu",
 ) -> Study:
     """Run OOD detectors on random networks.
@@ -64,7 +63,7 @@ def sanity(
         images: Largest number of images of a set.
         initialisations: Number of random networks.
     """
-    detectors, splits = by_name(names or OFFLINE), load_source(source, data_root, seed)
+    detectors, splits = by_name(names or OFFLINE), load_source(source, seed)
     others = load_ood_sets(str(ood), (), Fit(splits.image_size), (), images, seed, SANITY) if ood else {}
 
     def some(part: ImageSet, name: str, limit: int = images) -> FromRecipe:

@@ -35,7 +35,6 @@ def laid_study(
     natural: Sequence[str] = (),
     steps: int = 1000,
     seed: int = 0,
-    data_root: Path | None = None,
     device: str = "cpu",
 ) -> Study:
     """Separate an encoder's features into meaning and style.
@@ -51,7 +50,7 @@ def laid_study(
         natural: Natural-shift sets, as --val-from.
         steps: Number of training steps.
     """
-    splits = load_source(source, data_root, seed)
+    splits = load_source(source, seed)
     shifted = {
         name: load_images(name, splits.classes, fit=Fit(splits.image_size))
         for path in natural
@@ -65,8 +64,7 @@ def laid_study(
     parts = {"PCA": text_pca(texts), "LAID": laid.decompose}
     sets = labelled_sets(splits, shifted, seed)
     table = zero_shot_table(found, prompts.plain(splits.classes), sets, parts)
-    text = f"{zero_shot_text(table)}\n\nlargest |W'W - I|: {laid.error:.1e}"
-    return Study({"table3": table}, {}, text, folder)
+    return Study({"table3": table}, {}, zero_shot_text(table), folder)
 
 
 def zero_shot(images: FloatArray, texts: FloatArray, labels: IntArray, top: int = 1) -> float:

@@ -25,7 +25,7 @@ from starter.shift.laid import Laid, lines_of, read_laid
 from starter.sources.sources import load_source
 from submission.arrays import Pixels
 from submission.errors import UnusableInput, unusable
-from submission.files import check_folder, claim_folder, read_rows, write_bytes, write_text
+from submission.files import claim_folder, read_rows, write_bytes, write_text
 from submission.progress import progress
 from submission.random import GENERATED, SYNIS
 
@@ -264,7 +264,6 @@ def synis(
     source: str = "glyphs",
     licence: str = "",
     seed: int = 0,
-    data_root: Path | None = None,
     device: str = "cpu",
 ) -> str:
     """Generate images whose shift grows step by step (Syn-IS).
@@ -282,7 +281,7 @@ def synis(
         licence: Licence of the images, for the datasheet.
     """
     (name, draw), (eyes, matrix) = choose_generator(generator), read_laid(laid, encoder, device)
-    splits = load_source(source, data_root, seed)
+    splits = load_source(source, seed)
     known = splits.train.images
     objects, templates = choose_prompts(generator, labels, styles, splits.classes)
     texts = [style.prompt(label) for label in objects for style in templates]
@@ -334,9 +333,7 @@ def datasheet(prompts: Sequence[Prompt], grid: ShiftGrid, **facts: str | int) ->
     )
 
 
-def write_grid(
-    out: Path, prompts: Sequence[Prompt], name: str, generator: Generator, sheet: str, batch: int = BATCH
-) -> None:
+def write_grid(out: Path, prompts: Sequence[Prompt], name: str, generator: Generator, sheet: str) -> None:
     """Write every image as ``<cell>/<number>.png``, with ``prompts.csv`` and ``DATASHEET.md`` beside them.
 
     Batches are fixed by the plan. A batch with a missing image is generated again as a whole, so that a run
@@ -348,21 +345,17 @@ def write_grid(
         name: Name of the generator.
         generator: Generator of the images.
         sheet: Text of the datasheet.
-        batch: Number of prompts per call of the generator.
     """
     table = pd.DataFrame(prompts).to_csv(index=False, lineterminator="\n")
-    digest = hashlib.sha256(f"{batch}\n{name}\n{table}".encode()).hexdigest()
-    check_folder(out, f"Syn-IS {digest}\n")
-    batches = [prompts[start : start + batch] for start in range(0, len(prompts), batch)]
+    digest = hashlib.sha256(f"{BATCH}\n{name}\n{table}".encode()).hexdigest()
+    claim_folder(out, f"Syn-IS {digest}\n")
+    write_text(out / "prompts.csv", table)
+    batches = [prompts[start : start + BATCH] for start in range(0, len(prompts), BATCH)]
     missing = [each for each in batches if not all((out / prompt.file).is_file() for prompt in each)]
     with progress(total=len(prompts), unit="images", title="Syn-IS") as bar:
         bar.update(len(prompts) - sum(map(len, missing)))
-        for number, each in enumerate(missing):
-            images = generate(name, generator, each)
-            if not number:  # a generator that fails at once leaves nothing behind
-                claim_folder(out, f"Syn-IS {digest}\n")
-                write_text(out / "prompts.csv", table)
-            for prompt, image in zip(each, images, strict=True):
+        for each in missing:
+            for prompt, image in zip(each, generate(name, generator, each), strict=True):
                 write_bytes(out / prompt.file, cv2.imencode(".png", image[:, :, ::-1])[1].tobytes())
             bar.update(len(each))
     write_text(out / "DATASHEET.md", sheet)

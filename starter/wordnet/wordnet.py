@@ -129,7 +129,6 @@ def load_wordnet(folder: Path | None = None) -> WordNet:
             dict(map(_senses, _lines(index))),
             {plural: tuple(singular) for plural, *singular in map(str.split, _lines(plurals))},
         )
-        TopologicalSorter(wordnet.hypernyms).prepare()
     except (KeyError, ValueError, IndexError) as error:
         raise unusable(folder, f"no noun files of WordNet {VERSION}: {error}") from error
     return wordnet

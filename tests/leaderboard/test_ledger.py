@@ -5,13 +5,11 @@ import shutil
 import sqlite3
 import zipfile
 from collections.abc import Callable
-from datetime import datetime, timedelta, timezone
+from datetime import datetime
 from pathlib import Path
 
 import pytest
-from rules import with_rules
 
-from leaderboard.audit import audit
 from leaderboard.history import history
 from leaderboard.ledger import COLUMNS, GENESIS, ledger_path, opened, row_hash
 from leaderboard.publish import publish
@@ -208,23 +206,6 @@ def test_what_is_stopped_before_its_end_has_not_happened(
         stopped()
     assert head(competition) == before
     assert submit(competition, halves, "B", clock).number == 2
-
-
-def test_a_clock_that_was_ahead_is_warned_of_and_limits_go_by_the_clock(
-    competition: Competition, halves: Path
-) -> None:
-    now = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
-    limited = with_rules(competition, daily_limit=1, deadline=now + timedelta(days=9))
-    submit(limited, halves, "A", lambda: now + timedelta(days=8))
-    answer = submit(limited, halves, "A", lambda: now)
-    assert (answer.number, "ahead of the clock" in answer.warning) == (2, True)
-    with pytest.raises(UnusableInput, match="has made its 1 submissions of 2026-01-01"):
-        submit(limited, halves, "A", lambda: now)
-    rescore(limited, {"cnn/test_0001": 0.5}, (), "after the end", lambda: now + timedelta(days=20))
-    assert submit(limited, halves, "C", lambda: now).number == 3
-    assert not any("ahead of the clock" in text for text in audit(limited, now))
-    rescore(limited, {"cnn/test_0001": 0.9}, (), "again", lambda: now + timedelta(days=20))
-    assert any("ahead of the clock" in text for text in audit(limited, now))
 
 
 def test_a_copy_that_cannot_be_written_is_read(

@@ -56,14 +56,6 @@ def test_files_look_like_this(tmp_path: Path) -> None:
         assert {name: archive.read(name) for name in archive.namelist()} == {"answer.txt": answer}
 
 
-@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), float("inf")])
-@pytest.mark.parametrize("write", [write_predictions, write_answer])
-def test_a_wrong_value_is_not_written(tmp_path: Path, value: float, write: Callable[..., None]) -> None:
-    with pytest.raises(ValueError, match="id 'm/b'"):
-        write(tmp_path / "a.csv", {"m/a": 0.1, "m/b": value})
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "big.csv"
     with path.open("wb") as stream:

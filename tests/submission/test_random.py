@@ -13,7 +13,6 @@ NUMBERED = {
     "SHARED": 7,
     "TRAIN_REF_IMAGES": 11,
     "PUBLIC": 13,
-    "HELD_OUT": 17,
     "EPOCH": 1000,
     "BOOTSTRAP": 0,
 }

@@ -176,7 +176,6 @@ def build(
     settings: Mapping[str, object] | None = None,
     track: str = "accuracy",
     test_seed: int | None = None,
-    data_root: Path | None = None,
     device: str = "cpu",
 ) -> Contest:
     """Build a competition, or finish an interrupted build; a finished one with the same settings is opened.
@@ -193,12 +192,11 @@ def build(
             they override the preset.
         track: "accuracy" or "ood".
         test_seed: Seed of the test sets, which must be kept secret; None for a random one.
-        data_root: Folder where a named source is, or to which it is downloaded.
         device: Device that runs the classifiers.
 
     Raises:
         UnusableInput: a setting is unknown or out of range, or the folder holds something else.
     """
     asked = settings_of(track, {**(settings_of_preset(preset, track) if preset else {}), **(settings or {})})
-    make(Path(folder), asked, test_seed, device, data_root)
+    make(Path(folder), asked, test_seed, device)
     return open(folder)

@@ -23,7 +23,6 @@ def build(
     preset: str = "",
     track: str = "",
     test_seed: int | None = None,
-    data_root: Path | None = None,
     network: Many = (),
     device: str = "cpu",
     cluster: str | None = None,
@@ -73,12 +72,12 @@ def build(
             f"--deadline {asked.deadline:%Y-%m-%d %H:%M} has passed: give a time in the future"
         )
     if dry_run or folder is None:
-        cost, warnings = making.dry_run(asked, device, data_root)
+        cost, warnings = making.dry_run(asked, device)
         echo(cost)
         options.warn(*warnings)
         return
     with connected(cluster) as workers:
-        competition = making.build(folder, asked, test_seed, device, data_root, workers, cache)
+        competition = making.build(folder, asked, test_seed, device, workers, cache)
     echo("\n".join(filter(None, (competition.describe(), price(competition)))))
     options.warn(*(finding.text for finding in rank_warnings(competition, device)))
     options.tell_next("predict", folder, *options.repeated("--network", dict.fromkeys(own)))
@@ -99,7 +98,6 @@ def train(
     asked: "Training",
     *,
     out: Path,
-    data_root: Path | None = None,
     network: Many = (),
     device: str | None = None,
 ) -> None:
@@ -115,11 +113,10 @@ def train(
     """
     from starter.classifiers import train as training
 
-    echo(training.train(asked, out, device, data_root))
+    echo(training.train(asked, out, device))
     usual = training.Training(asked.arch)
     names = ("image_size", "resize", "skip_unreadable", "seed")
     told = [(name, getattr(asked, name)) for name in names if getattr(asked, name) != getattr(usual, name)]
-    told += [("data_root", data_root)] if data_root else []
     same = [word for name, value in told for word in (f"--{name.replace('_', '-')}", value)]
     named = f"{out.stem if ':' in asked.arch else asked.arch}={out}"  # the file tells its architecture
     networks = options.repeated("--network", network)

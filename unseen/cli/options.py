@@ -30,7 +30,6 @@ Options:
     track: accuracy (of classifiers), or ood (of OOD detectors).
     device: The device that runs classifiers: cpu, cuda, cuda:1, mps.
     network: module:function of a network of yours, whose code runs.
-    data_root: The folder of a named source, or of its download.
     cluster (ADDRESS|local:N): A Dask cluster to work on. [this process]
     cache (PATH|URL): Where observations are kept. [DIR/cache]
     names (METHOD|module:Class): Methods of the kit, or your own.

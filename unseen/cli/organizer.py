@@ -78,7 +78,6 @@ def _tell(competition: "Competition", team: str, receipt: "Receipt", note: str, 
             echo(f"{team} is a new team")
         if (written := receipt_file(competition, receipt.number)).exists():
             echo(f"receipt for the team: {written}")
-    options.warn(receipt.warning)
     try:
         _update(competition, as_json)
     except BrokenPipeError:
@@ -247,7 +246,7 @@ def audit(competition: "Competition", *, device: str = "cpu") -> None:
     from starter.competition import audit as checks
 
     found = [*checks.audit(competition, device)]
-    found += [checks.Finding("warning", text) for text in audit_submissions(competition, options.now())]
+    found += [checks.Finding("warning", text) for text in audit_submissions(competition)]
     echo("\n".join(map(str, found)))
     errors, warnings = (sum(each.grade == grade for each in found) for grade in ("error", "warning"))
     echo(f"errors: {errors}, warnings: {warnings}")

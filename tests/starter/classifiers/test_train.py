@@ -7,10 +7,9 @@ from numpy.testing import assert_array_equal
 
 from starter.classifiers import load_classifier
 from starter.classifiers import train as train_module
-from starter.classifiers.train import PAD, Training, _cropped, _parts, train
+from starter.classifiers.train import PAD, Training, _cropped, train
 from starter.images.imageset import ImageSet
 from starter.sources.sources import load_source
-from starter.sources.splits import Splits
 from submission import UnusableInput
 
 
@@ -37,7 +36,7 @@ def asked(source, **changes):
 
 def test_the_file_is_the_classifier_whose_accuracy_is_told(source, tmp_path):
     result = train(asked(source), tmp_path / "small.safetensors", "cpu")
-    assert (result.tested, result.where) == (120, "test split")
+    assert result.tested == 120
     assert "120 images of the test split are classified correctly" in str(result)
     classifier = load_classifier(f"small={result.path}", ("left", "right"), "bfloat16")
     parts = [
@@ -74,7 +73,10 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(source, tmp_path, mon
     ("changes", "message"),
     [
         ({"arch": "resnet57"}, "--arch 'resnet57' is unknown; there are .*, and timm:NET, tor"),
-        ({"hold_out": float("nan"), "epochs": 0}, "--hold-out must lie in .*; --epochs must lie in"),
+        (
+            {"skip_unreadable": float("nan"), "epochs": 0},
+            "--epochs must lie in .*; --skip-unreadable must lie in",
+        ),
         ({"rate": float("inf")}, "--rate must lie in"),
     ],
 )
@@ -95,21 +97,6 @@ def test_what_cannot_be_used_is_told(source, tmp_path):
             train(asked(source), tmp_path / name, "cpu")
     with pytest.raises(UnusableInput, match="device 'cpux' cannot be used here"):
         train(asked(source), tmp_path / "x.safetensors", "cpux")
-
-
-def splits():
-    names = ("train", "reference", "meta_base", "val_base", "test_base")
-    return Splits(("left", "right"), *(blobs(name, seed=seed) for seed, name in enumerate(names)))
-
-
-def test_held_out_images_are_none_of_those_learnt_from():
-    learnt, tested, where = _parts(splits(), asked("x", hold_out=0.2))
-    assert (len(learnt), len(tested), where) == (96, 24, "held-out images")
-    assert tested.labels.sum() == 12
-    together = np.concatenate([learnt.images, tested.images]).reshape(120, -1)
-    assert len(np.unique(together, axis=0)) == 120
-    with pytest.raises(UnusableInput, match="leaves nothing to test on"):
-        _parts(splits(), asked("x", hold_out=0.001))
 
 
 def test_crops_and_flips_are_those_of_a_loop():

@@ -16,13 +16,3 @@ def test_the_size_is_in_inches(tmp_path):
     assert cv2.imread(str(path)).shape == (50, 100, 3)
     assert path.read_bytes() == png(drawn(), dpi=50)
     assert b"Software" not in path.read_bytes()
-
-
-def test_a_name_is_no_formula_and_a_logarithm_is(tmp_path):
-    figure = drawn()
-    (axes,) = figure.axes
-    axes.set(title="$no \\such$", xscale="log", xlim=(1, 100))
-    axes.set_yticks([0, 1], ["from_$5_to_$6", "a$b"])
-    assert png(figure, dpi=50)
-    assert [label.get_parse_math() for label in axes.get_yticklabels()] == [False, False]
-    assert axes.get_xticklabels()[0].get_parse_math()

@@ -79,7 +79,7 @@ def test_targets_are_the_accuracies(built):
 def test_the_solution_is_true(built):
     """Render the test sets again from the private record, and compare images and accuracy."""
     record = json.loads((built.private / "build.json").read_text())
-    base = build_module.load_source("glyphs", None, 0).test_base
+    base = build_module.load_source("glyphs", 0).test_base
     subject = ClassifierSubject.open(PublicSets(built), "tiny", ())
     observed = {observation.set_name: observation for observation in subject.observations("test")}
     for entry, row in zip(record["test"], solution_of(built), strict=True):

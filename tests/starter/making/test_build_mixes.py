@@ -47,7 +47,7 @@ def scored(ood_built):
 @pytest.fixture(scope="module")
 def pools(ood_built, ood_folder):
     """IND images by part, and every OOD set."""
-    splits = load_source("glyphs", None, 0)
+    splits = load_source("glyphs", 0)
     bases = {"train": splits.meta_base, "val": splits.val_base, "test": splits.test_base}
     return bases, load_ood_sets(str(ood_folder), splits.classes, Fit((32, 32)))
 
@@ -165,7 +165,7 @@ def test_an_interrupted_build_ends_in_the_same_files(ood_built, mix_settings, tm
 @pytest.fixture(scope="module")
 def kept_back(tmp_path_factory):
     """Images of an organizer's own: two families of OOD sets, and IND images in folders."""
-    root, splits = tmp_path_factory.mktemp("kept_back"), load_source("glyphs", None, 0)
+    root, splits = tmp_path_factory.mktemp("kept_back"), load_source("glyphs", 0)
     sets = {f"ood/{name}_1": splits.train.images[i::40, ::-1][:200] for i, name in enumerate("xyz")}
     for name, images in {**sets, "ind/some/deep": splits.test_base.images[:500]}.items():
         (root / name).mkdir(parents=True)
@@ -212,7 +212,7 @@ def test_equal_ind_images_are_taken_once(kept_back, mix_settings, tmp_path, caps
 
 
 def test_public_images_are_refused_as_hidden_ones(kept_back, mix_settings, ood_folder, tmp_path):
-    public = load_source("glyphs", None, 0).reference.images[0]
+    public = load_source("glyphs", 0).reference.images[0]
     shutil.copytree(kept_back / "ind", tmp_path / "ind")
     cv2.imwrite(str(tmp_path / "ind/one.png"), public[..., ::-1])
     own = mix_settings(test_from=(str(kept_back / "ood"),), test_ind=str(tmp_path / "ind"))

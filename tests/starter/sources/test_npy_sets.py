@@ -152,7 +152,7 @@ def test_what_is_no_layout_has_no_sets(tmp_path, monkeypatch):
     save(tmp_path / "only/labels.npy", LABELS)
     (tmp_path / "photos.zip").write_bytes(b"")
     monkeypatch.chdir(tmp_path)
-    for path in ("photos.zip", "photos.zip/cat", "hidden", "only", "glyphs", "nowhere/at/all", "x" * 5000):
+    for path in ("photos.zip", "photos.zip/cat", "hidden", "only", "glyphs", "nowhere/at/all"):
         assert stored_sets(Path(path)) == (), path
 
 

@@ -42,7 +42,7 @@ def write_zip(path: Path, folder: Path) -> Path:
 
 def test_sources_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(SOURCES) == ["cifar10", "glyphs"]
-    monkeypatch.setattr("starter.sources.sources.glyph_splits", "the digits of seed {}".format)
+    monkeypatch.setitem(SOURCES, "glyphs", "the digits of seed {}".format)
     assert load_source("glyphs", seed=3) == "the digits of seed 3"
     with pytest.raises(UnusableInput, match="--source glyphs has its own size"):
         load_source("glyphs", fit=Fit((64, 64)))
@@ -136,7 +136,8 @@ class FakeCIFAR10:
 
 def test_cifar10_is_downloaded_or_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torchvision.datasets, "CIFAR10", FakeCIFAR10)
-    splits = load_source("cifar10", tmp_path)
+    monkeypatch.setattr("starter.sources.sources.cache_folder", lambda: tmp_path)
+    splits = load_source("cifar10")
     assert [len(getattr(splits, part)) for part in PARTS] == [40, 8, 16, 4, 12]
     assert FakeCIFAR10.asked == [(str(tmp_path), True, True), (str(tmp_path), False, True)]
     (tmp_path / "cifar-10-batches-py").mkdir()
@@ -147,7 +148,7 @@ def test_cifar10_is_downloaded_or_found(tmp_path: Path, monkeypatch: pytest.Monk
 def test_cifar10_that_is_damaged_says_what_to_pass(tmp_path: Path) -> None:
     (tmp_path / "cifar-10-batches-py").mkdir()
     with pytest.raises(UnusableInput, match=r"cifar10: not whole in .*pass the path of a folder"):
-        load_source("cifar10", tmp_path)
+        load_source(str(tmp_path))
 
 
 def test_set_names_and_images_of_a_collection(tmp_path: Path) -> None:

@@ -19,15 +19,11 @@ def study(ood_built):
     return failure_study(ood_built, images=20)
 
 
-def test_tables_and_figures_are_written(study, tmp_path):
+def test_tables_are_written(study, tmp_path):
     assert set(study.tables) == {*TABLES, "matched", "intercepts"}
-    assert set(study.figures) == {"matched", "intercepts", "differences", "ranks"}
     assert "new_class: IND against OOD images" in report_text(study.tables)
     for path in study.write(tmp_path / "failure"):
-        if path.suffix == ".csv":
-            assert len(pd.read_csv(path)) == len(study.tables[path.stem])
-        else:
-            assert path.read_bytes().startswith(b"\x89PNG")
+        assert len(pd.read_csv(path)) == len(study.tables[path.stem])
 
 
 def test_clean_images_are_those_of_the_base(study, ood_built):

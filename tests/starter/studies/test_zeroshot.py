@@ -41,7 +41,7 @@ def test_the_table_has_a_row_for_each_part_method_and_set():
     images[:, 0, 0, 0], images[:, 0, 0, 1] = labels, np.arange(40) // 20
     sets = {"test": ImageSet("test", images, labels)}
 
-    table = zero_shot_table(encoder, ["0", "1", "2", "3"], sets, {"PCA": text_pca(known, 1.0)})
+    table = zero_shot_table(encoder, ["0", "1", "2", "3"], sets, {"PCA": text_pca(known)})
 
     assert table["part"].tolist() == ["whole", "semantic", "covariate"]
     assert table["method"].tolist() == ["", "PCA", "PCA"]

@@ -101,7 +101,8 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
-def test_an_interrupted_run_ends_with_the_same_bytes(tmp_path, prompts):
+def test_an_interrupted_run_ends_with_the_same_bytes(tmp_path, prompts, monkeypatch):
+    monkeypatch.setattr("starter.synis.synis.BATCH", 2)
     calls = 0
 
     def fails_later(some):
@@ -113,10 +114,10 @@ def test_an_interrupted_run_ends_with_the_same_bytes(tmp_path, prompts):
 
     broken, whole = tmp_path / "broken", tmp_path / "whole"
     with pytest.raises(KeyboardInterrupt):
-        write_grid(broken, prompts, "noise", fails_later, "sheet", batch=2)
+        write_grid(broken, prompts, "noise", fails_later, "sheet")
     assert 1 < len(tree(broken)) < len(prompts)
-    write_grid(broken, prompts, "noise", fails_later, "sheet", batch=2)
-    write_grid(whole, prompts, "noise", noise, "sheet", batch=2)
+    write_grid(broken, prompts, "noise", fails_later, "sheet")
+    write_grid(whole, prompts, "noise", noise, "sheet")
     assert tree(broken) == tree(whole)
     assert calls == 3 + 5 - 2
     rows = list(csv.DictReader((whole / "prompts.csv").read_text().splitlines()))
@@ -125,7 +126,7 @@ def test_an_interrupted_run_ends_with_the_same_bytes(tmp_path, prompts):
         stored = cv2.imread(str(whole / row["file"]))[:, :, ::-1]
         np.testing.assert_array_equal(stored, noise([prompt(seed=int(row["seed"]))])[0])
     with pytest.raises(UnusableInput, match="holds other files"):
-        write_grid(broken, prompts[:2], "noise", noise, "sheet", batch=2)
+        write_grid(broken, prompts[:2], "noise", noise, "sheet")
 
 
 @pytest.mark.parametrize(
@@ -138,8 +139,8 @@ def test_an_interrupted_run_ends_with_the_same_bytes(tmp_path, prompts):
 )
 def test_a_function_that_makes_no_images(tmp_path, prompts, function, word):
     with pytest.raises(UnusableInput, match=word):
-        write_grid(tmp_path / "grid", prompts, "mine:draw", function, "sheet", batch=4)
-    assert not list(tmp_path.iterdir())
+        write_grid(tmp_path / "grid", prompts, "mine:draw", function, "sheet")
+    assert not list((tmp_path / "grid").glob("s*"))
 
 
 def test_every_meaning_in_every_style_is_drawn():

@@ -70,9 +70,8 @@ def test_a_network_of_ones_own_that_was_trained_is_built_with(folder):
     trained = run(
         *("train", "--source", "digits.npz", "--arch", "own_net:make", *network, "--epochs", 1),
         *("--out", "mine.safetensors", "--device", "cpu", "--image-size", 24, "--seed", 3),
-        *("--data-root", "data"),
     )
-    told = "build DIR --source digits.npz --image-size 24 --seed 3 --data-root data"
+    told = "build DIR --source digits.npz --image-size 24 --seed 3"
     told += " --classifier mine=mine.safetensors --network own_net:make"
     assert trained.text.endswith(f"Next: unseen {told}\n")
     assert "images" in run(*told.split(), "--set-size", 20, "--dry-run").text

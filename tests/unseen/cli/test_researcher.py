@@ -39,7 +39,7 @@ def test_a_matrix_comes_with_its_table_and_degrees_with_it(folder, monkeypatch):
     Path("templates").write_text("{}\n{} on china")
     write_class_zip(folder / "natural.zip", ("photos/0", "photos/7", "drawings/7"))
     command = ["shift", "laid", "laid", "--steps", 5, "--templates", "templates", "--natural", "natural.zip"]
-    assert "largest |W'W - I|:" in run(*command).text
+    run(*command)
     table = pd.read_csv("laid/table3.csv")
     assert len(table) == 3 * 5
     assert set(table["set"]) == {"test", "corrupted", "natural"}
