@@ -13,7 +13,7 @@ import numpy as np
 
 from baselines.contract.estimator import Measured, Table
 from baselines.contract.regressors import make_regressor
-from baselines.ood.scored import mix_scores, reference_scores
+from baselines.ood.scored import reference_scores
 from starter.observing.observation import ScoredMix, Source
 from submission.arrays import BoolArray, FloatArray
 from submission.errors import UnusableInput
@@ -92,7 +92,7 @@ class Gscore(Measured):
         """Returns the likeness to IND of each of the scores (n,), standardised, (n,) in [0, 1]."""
 
     def _measure(self, mix: ScoredMix) -> FloatArray:
-        return self.gscores(mix_scores(mix))
+        return self.gscores(mix.scores)
 
     def gscores(self, scores: FloatArray) -> FloatArray:
         """Returns the Gscore at every tau, followed by 1 for each usable tau and 0 for others, (2 t,).

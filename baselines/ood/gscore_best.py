@@ -20,7 +20,7 @@ from baselines.contract.regressors import lightgbm
 from baselines.ood.gscore import part, wasserstein
 from baselines.ood.kmeans import two_means
 from baselines.ood.plugin import detection_metric, ind_share, plug_in
-from baselines.ood.scored import mix_scores, reference_scores
+from baselines.ood.scored import reference_scores
 from starter.observing.observation import MetaTrain, ScoredMix, Source
 from submission.arrays import BoolArray, FloatArray, IntArray
 
@@ -107,17 +107,17 @@ class GscoreBest(Measured):
         self.reference_ = reference_scores(source)
 
     def _measure(self, mix: ScoredMix) -> FloatArray:
-        scores = mix_scores(mix)
+        scores = mix.scores
         return evidence(scores, self.reference_, mix.metric)
 
     def _tabulate(self, meta: MetaTrain) -> Table:
-        ind = [mix_scores(mix)[~ood] for mix, ood in zip(meta.sets, meta.ood, strict=True)]
+        ind = [mix.scores[~ood] for mix, ood in zip(meta.sets, meta.ood, strict=True)]
         self.reference_ = np.sort(np.concatenate([self.reference_, np.unique(np.concatenate(ind))]))
         table, rng = super()._tabulate(meta), np.random.default_rng(self.seed)
         owned = [1 - float(ood.mean()) for ood in meta.ood]
         rows, targets, of = [*table.rows], [*table.targets], [*table.of]
         for i, (mix, ood) in enumerate(zip(meta.sets, meta.ood, strict=True)):
-            metric, scores = mix.metric, mix_scores(mix)
+            metric, scores = mix.metric, mix.scores
             whole = self._performance(metric, scores, ood)
             for _ in range(self.resamples):
                 kept = resample(ood, (min(owned), max(owned)), rng)

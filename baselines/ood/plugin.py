@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from baselines.contract.estimator import Estimator
-from baselines.ood.scored import mix_scores, reference_scores
+from baselines.ood.scored import reference_scores
 from starter.observing.observation import MetaTrain, ScoredMix
 from submission.arrays import FloatArray
 
@@ -97,6 +97,6 @@ class Plugin(Estimator):
         self.reference_ = reference_scores(meta.source)
 
     def _predict(self, mix: ScoredMix) -> float:
-        scores = mix_scores(mix)
+        scores = mix.scores
         share = ind_share(scores, self.reference_) if self.share is None else self.share
         return plug_in(mix.metric, scores, self.reference_, share)

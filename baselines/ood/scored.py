@@ -10,11 +10,6 @@ from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 
 
-def mix_scores(mix: ScoredMix) -> FloatArray:
-    """Returns the scores of a mix, float64 (n,), in the order of its images."""
-    return np.asarray(mix.scores, np.float64)
-
-
 def reference_scores(source: Source) -> FloatArray:
     """Returns the scores of the in-distribution reference in ascending order, float64 (r,)."""
     if source.scores is None:

@@ -27,7 +27,7 @@ from baselines.ood.gmm import Gmm
 from baselines.ood.gscore import TAUS, Gscore, search_tau
 from baselines.ood.kmeans import two_means
 from baselines.ood.plugin import detection_metric
-from baselines.ood.scored import mix_scores, reference_scores
+from baselines.ood.scored import reference_scores
 from baselines.ood.ude import Ude
 from starter.competition.cluster import Cluster
 from starter.detectors.metrics import deviation
@@ -99,7 +99,7 @@ def deviations(meta: MetaTrain, metric: str) -> FloatArray:
     """
     reference, rng = reference_scores(meta.source), np.random.default_rng(0)
     mixes = zip(meta.sets, meta.ood, strict=True)
-    return np.array([deviation(metric, meta.fpr, reference, mix_scores(mix), ood, rng) for mix, ood in mixes])
+    return np.array([deviation(metric, meta.fpr, reference, mix.scores, ood, rng) for mix, ood in mixes])
 
 
 def near_far_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
@@ -174,7 +174,7 @@ def correlations_table(meta: MetaTrain, metric: str, splits: int = 0) -> pd.Data
 
 def _tested_correlation(meta: MetaTrain, fold: Fold) -> tuple[float, float]:
     method = clone(METHODS["gscore-ude-w"]).fit(subset(meta, fold.train))
-    gscores = [method.gscores(mix_scores(meta.sets[i]))[method.place_] for i in fold.test]
+    gscores = [method.gscores(meta.sets[i].scores)[method.place_] for i in fold.test]
     return correlation(np.array(gscores), np.asarray(meta.targets, np.float64)[fold.test])
 
 
@@ -268,7 +268,7 @@ def pooled(meta: MetaTrain) -> tuple[FloatArray, dict[str, FloatArray]]:
     ind: list[FloatArray] = []
     ood: dict[str, list[FloatArray]] = {}
     for mix, is_ood, families in zip(meta.sets, meta.ood, meta.families, strict=True):
-        scores = mix_scores(mix)
+        scores = mix.scores
         ind.append(scores[~is_ood])
         ood.setdefault("+".join(sorted(families)), []).append(scores[is_ood])
     joined = {family: np.unique(np.concatenate(each)) for family, each in sorted(ood.items())}
@@ -281,7 +281,7 @@ def references_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
     The mixes are the subject's own. pearson: 0 to 1, higher is better; size: reference images.
     """
     reference = np.random.default_rng(0).permutation(reference_scores(meta.source))
-    scores, targets = [mix_scores(mix) for mix in meta.sets], np.asarray(meta.targets, float)
+    scores, targets = [mix.scores for mix in meta.sets], np.asarray(meta.targets, float)
     sizes = sorted({min(size, len(reference)) for size in REFERENCES})
     found = [best_correlation(Ude(), reference[:size], scores, targets) for size in sizes]
     return pd.DataFrame({"size": sizes, "pearson": found})

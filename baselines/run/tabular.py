@@ -16,7 +16,7 @@ from baselines.ood.gmm import Gmm
 from baselines.ood.gscore import TAUS
 from baselines.ood.kmeans import kmeans
 from baselines.ood.plugin import ind_share, plug_in
-from baselines.ood.scored import mix_scores, reference_scores
+from baselines.ood.scored import reference_scores
 from baselines.ood.ude import Ude
 from starter.observing.observation import Observation, ScoredMix, Source
 from submission.arrays import FloatArray
@@ -44,7 +44,7 @@ def accuracy_features(observation: Observation, source: Source) -> dict[str, flo
 
 def ood_features(mix: ScoredMix, source: Source) -> dict[str, float]:
     """Returns the indicators of the OOD track's methods, named after the methods that use them."""
-    reference, scores, middle = reference_scores(source), mix_scores(mix), len(TAUS) // 2
+    reference, scores, middle = reference_scores(source), mix.scores, len(TAUS) // 2
     share = ind_share(scores, reference)
     return {
         "gscore-kmeans": kmeans(mix, source),

@@ -136,20 +136,6 @@ def test_two_classes_of_ten_are_no_error():
     assert CottPrior().fit(meta).predict([few])[0] == pytest.approx(1, abs=0.03)
 
 
-@given(st.integers(1, 40), st.integers(2, 40), st.integers(0, 10_000), st.sampled_from([2, 1000]))
-def test_it_gains_what_the_best_assignment_gains(m: int, k: int, seed: int, levels: int) -> None:
-    rng = np.random.default_rng(seed)
-    gain = rng.integers(0, levels + 1, size=(m, k)) / levels
-    demand = np.bincount(rng.integers(k, size=m), minlength=k)
-    plan = augmented_plan(gain, np.ones(m, np.int64), demand, rng.choice([0, 1], size=k) * rng.normal(size=k))
-    np.testing.assert_array_equal(plan.sum(axis=1), 1)
-    np.testing.assert_array_equal(plan.sum(axis=0), demand)
-    assert plan.min() >= 0
-    columns = gain[:, np.repeat(np.arange(k), demand)]
-    best = columns[linear_sum_assignment(columns, maximize=True)].sum()
-    assert (gain * plan).sum() == pytest.approx(best, abs=1e-9)
-
-
 def test_the_order_of_rows_and_the_first_prices_change_nothing_without_ties() -> None:
     rng = np.random.default_rng(0)
     gain, supply = softmax(rng.normal(size=(60, 9)), axis=1), rng.integers(1, 5, size=60)

@@ -9,7 +9,6 @@ from mixes import gaussian_mixes
 from scipy.stats import pearsonr, spearmanr
 
 from baselines.contract.families import divided, folds, random_folds, subset
-from baselines.ood.scored import mix_scores
 from baselines.ood.ude import Ude
 from baselines.report.gscore import (
     FLOOR,
@@ -102,7 +101,7 @@ def test_errors_on_near_and_far_mixes_are_those_of_left_out_families(tmp_path):
 def test_deviations_are_those_of_drawing_the_images_again(threshold):
     meta, rng, wanted = gaussian_mixes(sets=6, n=400), np.random.default_rng(1), []
     for mix, ood in zip(meta.sets, meta.ood, strict=True):
-        scores, values = mix_scores(mix), []
+        scores, values = mix.scores, []
         for _ in range(300):
             kept, new = (rng.choice(scores[part], part.sum()) for part in (~ood, ood))
             pool = rng.choice(meta.source.scores, len(meta.source.scores))

@@ -5,15 +5,10 @@ import shutil
 import cv2
 import numpy as np
 import pytest
-import torch
-from asked import accuracy_settings
 from rules import with_fields
 
-from starter.classifiers import Classifier, save_classifier
-from starter.classifiers.networks.small import Small
 from starter.competition.materialize import materialize
 from starter.images.arrays import read_npz
-from starter.making.build import build
 from starter.sets.recipe import Recipe
 from starter.sources.npy_sets import load_stored, stored_sets
 from starter.sources.sources import load_images, set_names
@@ -22,29 +17,6 @@ from submission import Competition, UnusableInput
 from submission.files import sha256, write_text
 from submission.predictions import read_predictions
 from submission.scoring import read_targets
-
-
-@pytest.fixture(scope="module")
-def competition(tmp_path_factory):
-    """12 + 3 + 2 sets of 50 images of random pixels, and two untrained networks."""
-    folder = tmp_path_factory.mktemp("materialize")
-    rng = np.random.default_rng(0)
-    images = rng.integers(256, size=(1200, 16, 16, 3), dtype=np.uint8)
-    np.savez(folder / "noise.npz", images=images, labels=np.arange(1200) % 3, classes=["b", "a", "c d"])
-    for name in ("net", "net2"):
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(len(name))
-            network = Classifier(name, "small", Small(3), ("b", "a", "c d"), (0.5,) * 3, (0.25,) * 3)
-        save_classifier(network, folder / f"{name}.safetensors")
-    settings = accuracy_settings(
-        source=str(folder / "noise.npz"),
-        classifiers=tuple(f"{name}={folder / name}.safetensors" for name in ("net", "net2")),
-        train_sets=12,
-        val_sets=3,
-        test_sets=2,
-        set_size=50,
-    )
-    return build(folder / "contest", settings, test_seed=1)
 
 
 @pytest.fixture(scope="module")

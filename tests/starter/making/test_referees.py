@@ -10,9 +10,6 @@ from built import linked
 from rules import with_fields
 from safetensors.numpy import load_file
 from scipy.special import softmax
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss
-from sklearn.preprocessing import StandardScaler
 
 from starter.classifiers.networks import body
 from starter.making.build import build
@@ -28,7 +25,7 @@ from starter.making.referees import (
 )
 from starter.observing.cache import Cache
 from starter.observing.observation import unmet
-from starter.observing.referee import Probe, calibration_error
+from starter.observing.referee import Probe
 from starter.sets.recipe import unpacked
 from starter.sources.glyphs.digits import glyph_splits
 from starter.tracks.accuracy.observe import ClassifierSubject
@@ -74,32 +71,6 @@ def test_a_probe_learns_training_images_that_methods_do_not_see(splits, monkeypa
 def test_where_training_images_are_few_the_probe_learns_all(splits):
     few = replace(splits, train=splits.train.take(np.arange(len(train_ref(splits, 0)) + FEWEST - 1)))
     assert sorted(learnt_images(few, 0).hashes()) == sorted(few.train.hashes()[:LEARNT])
-
-
-def test_the_probe_is_that_of_scikit_learn(refereed, splits):
-    """What a build has fitted, by another library, from the images anew."""
-    (mine,), labels = open_referees(refereed), splits.reference.labels[:500]
-    encoder, learnt = referees.edges(), learnt_images(splits, refereed.seed)
-    shown, known = (
-        np.float16(encoder.encode_images(images)).astype(float)
-        for images in (learnt.images, splits.reference.images[:500])
-    )
-    scaler = StandardScaler().fit(shown)
-    model = LogisticRegression(C=0.007, tol=1e-7, max_iter=3000).fit(scaler.transform(shown), learnt.labels)
-    logits, found = model.decision_function(scaler.transform(known)), mine.probe.logits(known)
-    ratio = np.ptp(logits, axis=1) / np.ptp(found, axis=1)
-    np.testing.assert_allclose(ratio, np.median(ratio), rtol=0.03)
-    expected = softmax(logits / np.median(ratio), axis=1)
-    np.testing.assert_allclose(softmax(found, axis=1), expected, atol=5e-3)
-    sharper = [log_loss(labels, softmax(found * by, axis=1)) for by in (0.97, 1, 1.03)]
-    assert sharper.index(min(sharper)) == 1, "no other temperature is likelier"
-    assert mine.probe.figures == pytest.approx(
-        {
-            "accuracy": (found.argmax(axis=1) == labels).mean(),
-            "calibration_error": calibration_error(softmax(found, axis=1), labels),
-        },
-        abs=2e-3,
-    )
 
 
 def test_competition_json_tells_of_referees_and_the_archive_holds_them(refereed, tmp_path):

@@ -47,9 +47,7 @@ def test_new_operations_have_no_variant_in_the_group() -> None:
     assert not {OPERATIONS[family].variant_of for family in variants.values()} - {""}
     assert new_operations("default") == GROUPS["corruptions"]
     assert new_operations("corruptions") == GROUPS["default"]
-    seen = {
-        each: {*GROUPS["corruptions"]} - {*new_operations(each)} for each in ("a", "b", "natural-like")
-    }
+    seen = {each: {*GROUPS["corruptions"]} - {*new_operations(each)} for each in ("a", "b", "natural-like")}
     assert seen["a"] == {"elastic_transform", "fog", "gaussian_noise"}
     assert seen["b"] == {"jpeg_compression", "gaussian_blur", "saturate"}
     assert seen["natural-like"] == {"jpeg_compression"}
