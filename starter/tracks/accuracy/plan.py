@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from starter.images.imageset import ImageSet
-from starter.operations import GROUPS, OPERATIONS, groups_of, policy_of, new_operations
+from starter.operations import GROUPS, OPERATIONS, groups_of, new_operations, policy_of
 from starter.operations.operation import Params
 from starter.sets.recipe import Recipe, draw_recipes, read_recipes
 from starter.sets.rendering import FromRecipe
