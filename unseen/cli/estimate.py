@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from typer import Exit, echo
 
 from submission.errors import UnusableInput
+from submission.files import write_text
 from unseen.cli.options import Many
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ def estimate(
     second: Many = (),
     features: Many = (),
     probabilities: bool = False,
+    ask: int | None = None,
+    answers: Path | None = None,
     fail_below: float | None = None,
     fail_on: Literal["certain", "likely", "possible"] = "likely",
     out: Path = Path(),
@@ -52,6 +55,8 @@ def estimate(
         second (FILE): A second model's logits, labelled first.
         features (FILE): Features (n, d), labelled first.
         probabilities: FILEs hold probabilities.
+        ask (IMAGES): Write ask.csv: so many images of each set to label.
+        answers (FILE): An ask.csv with labels, which then count.
         fail_below (ACCURACY): Exit with 1 below this, a fraction.
         fail_on: With --fail-below: where the interval lies below, the estimate, or its lower end.
         out (FOLDER): The folder of estimate.html, .json and .csv.
@@ -63,6 +68,11 @@ def estimate(
     if fail_below is not None and fail_below > 1:
         raise UnusableInput(f"--fail-below is a fraction, such as 0.8, got {fail_below:g}")
 
+    wanted = out / "ask.csv"
+    if ask and wanted.exists() and not (answers and answers.exists() and answers.samefile(wanted)):
+        raise UnusableInput(f"{wanted} exists: keep its labels by --answers {wanted}, or remove it")
+
+    from unseen.estimation.budget import answered, draw, read_answers
     from unseen.estimation.estimation import write_estimation
     from unseen.estimation.inputs import read_classes
 
@@ -79,7 +89,13 @@ def estimate(
             other, inner = ((each[0], each[1:]) if each else None for each in (second, features))
             rules = asked.margin, asked.level, asked.window
             found = run(logits, labels, given, other, inner, probabilities, *rules, named)
+    files = {name: [file for file, _ in images] for name, images in photos.items()}
+    known = read_answers(answers, found, files) if answers else {}
+    if ask:
+        write_text(wanted, draw(found, ask, known, files).to_csv(index=False, lineterminator="\n"))
+    found = answered(found, known)
     *pages, data = write_estimation(found, out, photos, fail_below, fail_on)
+    pages += [wanted] if ask else []
     echo(data.read_text() if as_json else "\n".join(map(str, (f"{found}\n", *pages, data))), nl=not as_json)
     if fail_below is not None and (low := found.below(fail_below, fail_on)):
         certainty = {"certain": "certainly", "likely": "likely", "possible": "possibly"}[fail_on]

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
+from starter.observing.observation import Observation
 from submission.arrays import Pixels
 from submission.files import write_text
 from submission.page import encoded, harmless, templates
@@ -63,6 +64,7 @@ class SetEstimate:
         methods: Estimate of each method, by name.
         remarks: Reasons for a wide interval, a sentence each.
         least_sure: Rows of the images of which the model is least sure.
+        labels: Number of the set's images whose labels count (`Estimation.answered`).
     """
 
     name: str
@@ -80,10 +82,11 @@ class SetEstimate:
     methods: Mapping[str, float]
     remarks: tuple[str, ...]
     least_sure: tuple[int, ...]
+    labels: int = 0
 
     def interval(self, level: float) -> str:
-        """Returns the interval in percent and its level, or "range" for a set that is far."""
-        told = "range" if self.outside > NEAR else f"{100 * level:g} %"
+        """Returns the interval in percent and its level, or "range" if the set is far and has no labels."""
+        told = "range" if self.outside > NEAR and not self.labels else f"{100 * level:g} %"
         return f"{100 * self.low:.1f} to {100 * self.high:.1f}, {told}"
 
     @property
@@ -109,6 +112,7 @@ class Estimation:
         compared: Name of the data that sets are compared with, for `SetEstimate.outside`.
         chance: Accuracy without any skill: the largest class share of the labelled images, or 1 / k if that
             is larger.
+        seen: What the model says of each set.
     """
 
     accuracy: float
@@ -121,6 +125,7 @@ class Estimation:
     centres: tuple[str, ...]
     compared: str
     chance: float
+    seen: tuple[Observation, ...]
 
     @property
     def warning(self) -> str:
@@ -178,8 +183,8 @@ class Estimation:
         return [each.name for each in self.sets if getattr(each, FAIL_ON[fail_on]) < accuracy]
 
     def sure(self, each: SetEstimate) -> str:
-        """Returns which images of a set should be classed as well as the labelled ones; "" if all are."""
-        if each.sure is not None and each.sure[1] > 0.995:
+        """Returns which images should be classed as well as the labelled ones; "" if all, or with labels."""
+        if each.labels or (each.sure is not None and each.sure[1] > 0.995):
             return ""
         if each.sure is None:
             return f"no confidence is high enough to expect {100 * self.accuracy:.1f} % right above it"
@@ -192,6 +197,21 @@ class Estimation:
     def remarks(self, each: SetEstimate) -> list[str]:
         """Returns the reasons for uncertainty, and which images are sure."""
         return list(filter(None, (*each.remarks, self.sure(each))))
+
+    def ask(self, count: int) -> pd.DataFrame:
+        """Returns `count` images of each set to label: columns set, row and label, which is empty.
+
+        A larger count adds images to those of a smaller one.
+        """
+        from unseen.estimation.budget import draw
+
+        return draw(self, count)
+
+    def answered(self, path: Path | str) -> "Estimation":
+        """Returns the estimates with the labels in a CSV, such as `ask` gives; some may be missing."""
+        from unseen.estimation.budget import answered, read_answers
+
+        return answered(self, read_answers(Path(path), self))
 
     def plot(self) -> "Drawn":
         """Returns a chart of the estimates with their intervals, in the order of the sets.

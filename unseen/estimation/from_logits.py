@@ -117,6 +117,7 @@ def estimate_seen(
         fitted.centres,
         fitted.compared,
         max(1 / source.logits.shape[1], float(np.bincount(labels).max() / len(labels))),
+        tuple(seen),
     )
 
 

@@ -47,6 +47,18 @@ def test_a_job_can_go_by_the_exit_code(files):
     assert (result.code, result.text.splitlines()[-1]) == (1, "likely below 80 %: noise")
 
 
+def test_labels_that_it_asks_for_count(files):
+    run(*files, "--ask", "20")
+    refused = run(*files, "--ask", "40", check=False)
+    assert (refused.code, "ask.csv exists: keep its labels" in refused.text) == (2, True)
+    Path("ask.csv").write_text(Path("ask.csv").read_text().replace(",\n", ",1\n", 5))
+    text = run(*files, "--ask", "40", "--answers", "ask.csv").text
+    assert "today: 5 labels alone give" in text
+    assert "today: 15 rows have no label" in text
+    lines = Path("ask.csv").read_text().splitlines()
+    assert (len(lines), sum(line.endswith(",1") for line in lines)) == (41, 5)
+
+
 MODEL = ("--model", "tiny=x.pt", "--labelled", "val")
 LOGITS = ("--logits", "val.npy", "--labels", "val_labels.npy")
 
