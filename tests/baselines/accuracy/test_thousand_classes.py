@@ -1,6 +1,4 @@
-"""Every method that is not dear, on a set of 1,000 classes: a prediction, soon."""
-
-import time
+"""Every method that is not dear predicts a set of 1,000 classes."""
 
 import numpy as np
 import pytest
@@ -11,8 +9,6 @@ from starter.observing.observation import MetaTrain, Moments, Observation, Sourc
 from unseen.api.methods import SLOW, methods_of
 
 CLASSES, FEATURES = 1000, 24
-SECONDS = 20.0
-"""Of processor time, most for fit and one set."""
 VIEWS = ("rotate90", "rotate180", "rotate270", "grey", "peer:other", "referee:first")
 
 
@@ -57,8 +53,6 @@ METHODS = sorted(set(methods_of("accuracy")) - set(SLOW))
 
 @pytest.mark.parametrize("name", some_slow(METHODS, "bbse", "cott-bbse", "stack", "gated"))
 def test_a_method_stands_a_thousand_classes(name: str, meta: MetaTrain) -> None:
-    start = time.process_time()
     method = clone(methods_of("accuracy")[name]).fit(meta)
     (found,) = method.predict([meta.sets[1]])
-    assert time.process_time() - start < SECONDS
     assert 0 <= found <= 1

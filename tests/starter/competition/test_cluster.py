@@ -10,12 +10,9 @@ import fsspec
 import pytest
 from bucket import BUCKET, s3_server
 from built import spoil
-from sklearn.base import clone
 
 from baselines import BASELINES, OOD_BASELINES
 from baselines.run.predict import predict
-from oracle import ORACLES
-from oracle.ablate import METHODS, ablate
 from starter.competition import cluster as cluster_module
 from starter.competition.cluster import connected
 from starter.making.build import build
@@ -84,17 +81,6 @@ def test_predict_gives_the_same_files(workers, contest, tmp_path):
     shutil.copytree(contest.root, alone)
     predict(Competition.open(alone), methods)
     predict(contest, methods, cluster=workers)
-    assert_same(files_of(contest.root), files_of(alone))
-
-
-def test_ablate_gives_the_same_files(workers, contest, tmp_path):
-    methods = {name: {**BASELINES, **ORACLES}[name] for name in METHODS}
-    methods["ora-a"] = clone(methods["ora-a"]).set_params(iterations=5, batch_size=50)
-    alone = tmp_path / "alone/contest"
-    shutil.copytree(contest.root, alone)
-    ablate(Competition.open(alone), "4", methods)
-    ablate(contest, "4", methods, cluster=workers)
-    assert len(list((contest.root / "ablation/runs").iterdir())) == 5
     assert_same(files_of(contest.root), files_of(alone))
 
 

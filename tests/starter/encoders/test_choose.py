@@ -133,13 +133,8 @@ def test_weights_may_be_in_a_file_and_what_is_none_is_named(squeezed, tmp_path):
     assert library_encoder(Spec.parse(f"{spec}={tmp_path / 'mine.pt'}")).name == downloaded.name
     with pytest.raises(UnusableInput, match=r"mine\.pt does not fit torchvision:resnet18: it lacks body"):
         library_encoder(Spec.parse(f"torchvision:resnet18={tmp_path / 'mine.pt'}"))
-    for wrong, message in (
-        (f"{spec}=nowhere.pt", r"nowhere\.pt: cannot be read"),
-        ("torchvision:fcn_resnet50", "torchvision has no such network"),
-        ("timm:hf-hub:somebody/model", "timm has no such network|pip install timm"),
-    ):
-        with pytest.raises(UnusableInput, match=message):
-            library_encoder(Spec.parse(wrong))
+    with pytest.raises(UnusableInput, match=r"nowhere\.pt: cannot be read"):
+        library_encoder(Spec.parse(f"{spec}=nowhere.pt"))
 
 
 @pytest.mark.parametrize(
