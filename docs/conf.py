@@ -5,7 +5,6 @@ the data sets of Gbench, and one a package, out of the docstrings. Nothing is lo
 while building nor by the pages.
 """
 
-import csv
 import inspect
 import pkgutil
 import sys
@@ -55,7 +54,6 @@ def write_reference(app: Sphinx) -> None:
     """The pages below ``reference/`` that are made, not written."""
     folder = Path(app.srcdir) / "reference"
     _write(folder / "commands.md", commands_page())
-    _write(folder / "gbench.md", gbench_page())
     for package in PACKAGES:
         _write(folder / f"{package}.rst", package_page(package))
 
@@ -87,25 +85,6 @@ def command_section(name: str, command: typer.core.TyperCommand, heading: str) -
         declared = parameter.metavar if parameter.param_type_name == "argument" else name
         text.append(f"- `{declared}`: {' '.join(words.split())}")
     return [*text, ""]
-
-
-def gbench_page() -> str:
-    """Gbench's OOD data sets, as Markdown."""
-    text = [
-        "# Gbench",
-        "",
-        "The OOD data sets of Zhang, Deng & Zheng's benchmark, in the paper's order, with the IND data",
-        "sets of which they show classes; `starter/sources/gbench.csv` has the same. The appendix counts",
-        "200, and lists 201.",
-        "",
-        "| data set | published at | shares classes with |",
-        "|---|---|---|",
-    ]
-    listed = (ROOT / "starter/sources/gbench.csv").read_text(encoding="utf-8").splitlines()
-    found = csv.DictReader(listed)
-    rows = ((each["name"], f"<{each['address']}>", each["overlaps"].replace(" ", ", ")) for each in found)
-    text += [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([*text, ""])
 
 
 def package_page(package: str) -> str:

@@ -159,7 +159,7 @@ class Cluster:
             if isinstance(found, OSError):  # it has just died, which is no reason to stop
                 continue
             if isinstance(found, Exception):
-                problem = f"cannot run unseen ({_reason(found)}): install unseen[cluster] there"
+                problem = f"cannot run unseen ({_reason(found)}): install its extra cluster there"
             else:
                 found["--nthreads"] = str(threads.get(address, 1))
                 differ = [name for name in own if own[name] != found[name]]
@@ -177,7 +177,7 @@ def connected(where: str | None) -> Iterator[Cluster | None]:
     try:
         from distributed import Client
     except ImportError as error:
-        raise UnusableInput('--cluster needs Dask: pip install "unseen[cluster]"') from error
+        raise UnusableInput('--cluster needs Dask: pip install -e ".[cluster]"') from error
     with ExitStack() as stack:
         place = stack.enter_context(_local(where)) if where.startswith("local:") else where
         try:

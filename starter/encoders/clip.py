@@ -1,4 +1,4 @@
-"""CLIP models by open_clip, an optional library (`pip install "unseen[clip]"`)."""
+"""CLIP models by open_clip, an optional library (`pip install -e ".[clip]"`)."""
 
 from pathlib import Path
 from typing import Any
@@ -66,5 +66,5 @@ def _open_clip() -> Any:
     try:
         import open_clip
     except ImportError as error:
-        raise UnusableInput('CLIP needs open_clip: pip install "unseen[clip]"') from error
+        raise UnusableInput('CLIP needs open_clip: pip install -e ".[clip]"') from error
     return open_clip

@@ -35,7 +35,7 @@ def _store(url: str) -> tuple[Any, set[str]]:
 
         files, path = fsspec.core.url_to_fs(url, use_listings_cache=False)
     except ImportError as error:
-        raise UnusableInput(f'{url} needs more libraries ({error}): pip install "unseen[cluster]"') from error
+        raise UnusableInput(f'{url} needs more libraries ({error}): pip install -e ".[cluster]"') from error
     except ValueError as error:
         raise UnusableInput(f"{url} is no address that can be used: {error}") from error
     return DirFileSystem(path.rstrip("/"), files), set()

@@ -214,7 +214,7 @@ def _from_timm(name: str) -> tuple[str, ...]:
     """Returns a list of synset ids that is part of timm, read without importing timm."""
     found = importlib.util.find_spec("timm")
     if found is None or not found.submodule_search_locations:
-        raise UnusableInput("ImageNet's class lists come with timm: pip install 'unseen[wordnet]'")
+        raise UnusableInput("ImageNet's class lists come with timm: pip install -e '.[wordnet]'")
     return tuple(read_text(Path(found.submodule_search_locations[0]) / "data/_info" / name).split())
 
 

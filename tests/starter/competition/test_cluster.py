@@ -20,7 +20,7 @@ from starter.observing.cache import Cache
 from starter.tracks.sets import REFERENCES
 from submission import Competition, UnusableInput
 
-pytest.importorskip("distributed", reason="needs unseen[cluster]")
+pytest.importorskip("distributed", reason="needs the extra cluster")
 pytestmark = pytest.mark.slow
 SEED = 11
 
@@ -157,5 +157,5 @@ def test_an_address_that_leads_nowhere_is_told(where, word, monkeypatch):
 
 def test_without_dask_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
-    with pytest.raises(UnusableInput, match=r'pip install "unseen\[cluster\]"'), connected("local:2"):
+    with pytest.raises(UnusableInput, match=r'pip install -e "\.\[cluster\]"'), connected("local:2"):
         pass

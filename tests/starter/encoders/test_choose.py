@@ -75,7 +75,7 @@ def test_features_that_cannot_be_used_are_refused(features):
 
 
 IMAGES = np.random.default_rng(0).integers(256, size=(5, 32, 32, 3)).astype(np.uint8)
-LITE0 = "needs unseen[referee]"
+LITE0 = "needs the extra referee"
 
 
 def enlarged(size):
@@ -140,9 +140,9 @@ def test_weights_may_be_in_a_file_and_what_is_none_is_named(squeezed, tmp_path):
 @pytest.mark.parametrize(
     ("module", "spec", "extra"),
     [
-        ("efficientnet_lite_pytorch", "lite0", r"lite0 needs .*unseen\[referee\]"),
+        ("efficientnet_lite_pytorch", "lite0", r"lite0 needs .*\[referee\]"),
         ("timm", "timm:resnet18", "pip install timm"),
-        ("open_clip", "clip:ViT-B-32", r"unseen\[clip\]"),
+        ("open_clip", "clip:ViT-B-32", r"\[clip\]"),
     ],
 )
 def test_a_missing_package_names_the_extra(module, spec, extra, monkeypatch):

@@ -113,7 +113,7 @@ def test_participants_see_all_public_sets_without_the_encoder(copy, refereed):
 
 def test_a_worker_of_a_cluster_asks_the_referee(copy, refereed, tmp_path):
     """It makes what a single machine makes, from copies of public files in the cache."""
-    pytest.importorskip("distributed", reason="needs unseen[cluster]")
+    pytest.importorskip("distributed", reason="needs the extra cluster")
     from starter.competition.cluster import INPUTS, Work, see
 
     files = {file: digest for file, digest in copy.files.items() if ".seen." not in file}

@@ -24,7 +24,7 @@ def cache(request, tmp_path):
     if request.param == "folder":
         yield Cache(tmp_path / "cache")
         return
-    pytest.importorskip("fsspec", reason="needs unseen[cluster]")
+    pytest.importorskip("fsspec", reason="needs the extra cluster")
     if request.param == "s3":
         with s3_server():
             yield Cache.at(f"s3://{BUCKET}/{tmp_path.name}")
@@ -55,7 +55,7 @@ def test_gives_back_what_was_stored(cache):
 
 
 def test_what_another_process_writes_is_seen(tmp_path):
-    fsspec = pytest.importorskip("fsspec", reason="needs unseen[cluster]")
+    fsspec = pytest.importorskip("fsspec", reason="needs the extra cluster")
     cache, files = Cache.at("memory://shared"), fsspec.filesystem("memory")
     assert not cache.holds("logits/late")
     files.pipe_file("/shared/logits/late", b"x")
@@ -106,7 +106,7 @@ def test_a_place_that_is_asked_for_is_noted_and_used_from_then_on(tmp_path, caps
     [("s4://x", "no address"), ("file/x", "cannot be used"), ("s3://no-such-bucket/x", "cannot be used")],
 )
 def test_a_place_that_cannot_be_written_is_refused(tmp_path, monkeypatch, place, word):
-    pytest.importorskip("fsspec", reason="needs unseen[cluster]")
+    pytest.importorskip("fsspec", reason="needs the extra cluster")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("")
     with s3_server(), pytest.raises(UnusableInput, match=word):
@@ -115,5 +115,5 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path, monkeypatch, place,
 
 def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "fsspec", None)
-    with pytest.raises(UnusableInput, match=r'pip install "unseen\[cluster\]"'):
+    with pytest.raises(UnusableInput, match=r'pip install -e "\.\[cluster\]"'):
         Cache.at("s3://another/bucket")

@@ -126,7 +126,7 @@ def test_what_is_excluded_can_be_chosen(wordnet, known_of_pruning):
 
 @pytest.mark.slow
 def test_imagenet_21k_p_leaves_the_candidates_that_the_papers_words_give():
-    pytest.importorskip("timm", reason="timm carries ImageNet's lists: pip install 'unseen[wordnet]'")
+    pytest.importorskip("timm", reason="timm carries ImageNet's lists: pip install -e '.[wordnet]'")
     wordnet = real_wordnet()
     known_of_pruning, candidates = (
         match_classes(wordnet, *load_classes(name)) for name in ("imagenet-1k", "imagenet-21k-p")

@@ -55,7 +55,7 @@ def test_files_and_folders_name_classes(tmp_path):
 
 @pytest.mark.slow
 def test_imagenets_lists_come_from_timm():
-    pytest.importorskip("timm", reason="timm carries the lists: pip install 'unseen[wordnet]'")
+    pytest.importorskip("timm", reason="timm carries the lists: pip install -e '.[wordnet]'")
     counts = {name: len(CLASS_LISTS[name]()) for name in CLASS_LISTS}
     assert counts == {"cifar10": 10, "imagenet-1k": 1000, "imagenet-21k": 21_843, "imagenet-21k-p": 11_221}
     wordnet = real_wordnet()
