@@ -1,15 +1,16 @@
 """The columns of a board, in one list that the CSV, the page, the Markdown and the terminal read."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from leaderboard.feedback import FEW
-from leaderboard.standings import Standing, decided_pairs
+from leaderboard.standings import Standing
 from leaderboard.teams import team_id
 from submission.metrics import FEWEST_FAMILIES
 from submission.page import escaped, harmless
+from submission.scoretable import BY_GROUP
 from submission.table import cell, csv_table, markdown_table
 
 
@@ -19,10 +20,10 @@ class Board:
 
     Attributes:
         part: "public", "private" or "validation", the sets that it scores.
-        standings: Lines, best first.
+        standings: Lines: teams, then methods, the best of each first.
         decimals: Number of decimals of scores.
         noise_floor: Noise floor of these sets in points, rounded; nan if it is not published.
-        further: Titles of the metrics that do not rank.
+        further: Titles of the first of `Standing.further`: metrics that do not rank, and the groups of sets.
         detailed: True if it shows more than rank, name, score and number of submissions.
     """
 
@@ -39,9 +40,19 @@ class Board:
         return "the validation sets" if self.part == "validation" else f"the {self.part} part"
 
     @property
-    def decided(self) -> str:
-        """A sentence about the pairs of lines that the paired test tells apart."""
-        return decided_pairs(line.groups for line in self.standings)
+    def teams(self) -> tuple[Standing, ...]:
+        """The lines of teams."""
+        return tuple(line for line in self.standings if line.kind == "team")
+
+    @property
+    def methods(self) -> tuple[Standing, ...]:
+        """The lines of methods."""
+        return tuple(line for line in self.standings if line.kind != "team")
+
+    @property
+    def winners(self) -> tuple[Standing, ...]:
+        """The teams with the best private score; none before the end."""
+        return tuple(line for line in self.teams if self.part == "private" and line.rank == 1)
 
 
 def plain(value: Any, decimals: int) -> str:
@@ -69,6 +80,11 @@ def ranks(ends: tuple[int | None, int | None], decimals: int) -> str:
     return "" if ends[0] is None else f"{ends[0]}–{ends[1]}"
 
 
+def change(value: int, decimals: int) -> str:
+    """Returns a change of rank with its sign, such as "+2"."""
+    return f"{value:+d}" if value else "0"
+
+
 def bound(value: float, decimals: int) -> str:
     """Returns the bound of a p-value, such as "≤ 0.05"."""
     if math.isnan(value):
@@ -87,8 +103,7 @@ class Column:
         format: Text of a value that is not None, with the board's number of decimals.
         on: "every" board, the "detailed" ones, or the one of the "private" part.
         best: "ascending" or "descending", the order in which the best line comes first.
-        kind: "text"; or "name", "score", "bar", "above", "date" or "history", which the page draws
-            differently.
+        kind: "text"; or "name", "score", "bar", "lanes", "above" or "date", which the page draws differently.
         legend: Explanation below the page's tables.
     """
 
@@ -130,13 +145,18 @@ INTERVAL = (
     "intervals overlap may still differ: the paired test compares them on the same sets. Given for "
     f"{FEW} or more predictions, of {FEWEST_FAMILIES} or more families."
 )
+BY_GROUP_LEGEND = (
+    "The root mean square of the RMSEs of the groups of sets, whose columns follow: each group counts alike, "
+    "however many sets it has."
+)
+FIRST = ("Rank", "Team", "Score", "Score as a bar", "Group", "Public score", "Change of rank")
+"""Titles of the columns of the page's first table after the end."""
 COLUMNS = (
     Column(
         "Rank",
         "Rank",
         lambda _, line: line.rank,
-        legend="Equal displayed scores share a rank, the earlier submission first. Baselines are the kit's "
-        "own methods: placed by their score, not ranked.",
+        legend="Equal displayed scores share a rank, the earlier submission first.",
     ),
     Column("", "TeamId", lambda _, line: team_id(line.name) if line.kind == "team" else None),
     Column("Team", "TeamName", lambda _, line: line.name, kind="name"),
@@ -187,7 +207,8 @@ COLUMNS = (
         lambda _, line: (line.best, line.worst),
         ranks,
         "detailed",
-        legend="The rank in 95 % of 1,000 draws, with replacement, of families of test sets.",
+        legend="The rank among teams, or among methods, in 95 % of 1,000 draws, with replacement, of "
+        "families of sets.",
     ),
     Column("", "RankLow", lambda _, line: line.best, plain, "detailed"),
     Column("", "RankHigh", lambda _, line: line.worst, plain, "detailed"),
@@ -209,24 +230,28 @@ COLUMNS = (
         lambda _, line: line.groups,
         lambda groups, _: " ".join(map(str, groups)),
         "detailed",
-        legend="Groups of rows, by number: two rows share one where the same test does not tell them apart, "
-        "and share none where it does (.05 over all pairs of the first 20 rows, adjusted after Holm).",
+        kind="lanes",
+        legend="Two rows of a table share a bar where the paired test does not tell them apart, and share "
+        "none where it does (.05 over all pairs of the first 20 rows, adjusted after Holm).",
     ),
     Column(
-        "Public score", "PublicScore", lambda _, line: line.public and line.public.score.rmse, cell, "private"
+        "Public score",
+        "PublicScore",
+        lambda _, line: line.public and line.public.score.rmse,
+        cell,
+        "private",
     ),
     Column("Public rank", "PublicRank", lambda _, line: line.public and line.public.rank, plain, "private"),
     Column(
-        "Shake-up",
+        "Change of rank",
         "ShakeUp",
         lambda _, line: line.shake_up,
-        plain,
+        change,
         "private",
         best="descending",
-        legend="Ranks won or lost (−) from the public to the private part. A team counts with the better of "
-        "the submissions it chose, or of its best public ones.",
+        legend="Ranks won (+) or lost (-) from the public to the private part. A team counts with the better "
+        "of the submissions it chose, or of its best public ones.",
     ),
-    Column("Best so far", "", lambda _, line: len(line.history) or None, plain, "detailed", kind="history"),
 )
 
 
@@ -237,16 +262,17 @@ def columns(board: Board) -> list[Column]:
 
 
 def _further(place: int, title: str) -> Column:
-    """Returns the column of a metric that does not rank."""
-    return Column(f"RMSE {title}", f"Score {title}", lambda _, line: line.further[place], cell)
+    """Returns the column of a metric that does not rank, or of a group of sets."""
+    legend = BY_GROUP_LEGEND if title == BY_GROUP else ""
+    return Column(f"RMSE {title}", f"Score {title}", lambda _, line: line.further[place], cell, legend=legend)
 
 
-def page_columns(board: Board) -> list[Column]:
-    """Returns the columns that the page draws: those with a title and a text in some line."""
+def page_columns(board: Board, lines: Sequence[Standing]) -> list[Column]:
+    """Returns the columns that the page draws of lines: those with a title and a text in some line."""
     return [
         column
         for column in columns(board)
-        if column.title and any(column.text(board, line) for line in board.standings)
+        if column.title and any(column.text(board, line) for line in lines)
     ]
 
 
@@ -261,12 +287,12 @@ def board_csv(board: Board) -> str:
 
 
 def board_markdown(board: Board) -> str:
-    """Returns the board as a table in Markdown: the page's columns without bars, times and histories."""
-    found = [column for column in page_columns(board) if column.kind not in ("bar", "date", "history")]
+    """Returns the board as a table in Markdown: the page's columns without bars and times."""
+    found = [column for column in page_columns(board, board.standings) if column.kind not in ("bar", "date")]
     if not found:
         return "No submission yet."
     rows = [[column.head(board) for column in found]]
     for line in board.standings:
-        name = escaped(line.name) + ("" if line.kind == "team" else " (baseline)")
+        name = escaped(line.name) + ("" if line.kind == "team" else f" ({line.kind})")
         rows.append([name if column.kind == "name" else column.text(board, line) for column in found])
     return markdown_table(rows, [place for place, column in enumerate(found) if column.kind == "name"])

@@ -8,7 +8,7 @@ from datetime import datetime
 from html import escape
 from pathlib import Path
 
-from leaderboard.columns import Board, board_csv, board_markdown, page_columns
+from leaderboard.columns import FIRST, Board, board_csv, board_markdown, page_columns
 from leaderboard.feedback import FEW, methods_among_teams, public_score, scores_before_end
 from leaderboard.ledger import Entry, check_chain, entries_of, ledger_path, opened
 from leaderboard.solutions import newest_solution, predictions_of, version
@@ -35,6 +35,8 @@ from submission.solution import SolutionRow, counting_rows
 from submission.table import Tabular, cell
 
 PRIVATE = "leaderboard_private.csv"
+LONGEST = 1.3
+"""End of drawn intervals, as a multiple of the largest score: those of few families can be very wide."""
 MOST_GROUPS = 3
 """Largest number of groups of methods that cannot be told apart for which the groups are listed."""
 NOT_PREDICTED = (
@@ -82,10 +84,10 @@ def publish(
     """Write ``leaderboard.csv``, ``.html`` and ``.md`` from the ledger and the kit's own methods.
 
     Before the end the files show the teams' ranks and best public scores, and in a practice competition the
-    kit's methods among them (`leaderboard.feedback`). All methods and statistics are in the table of the
-    validation sets, ``leaderboard_validation.csv``. An invalid file is left out with a warning.
+    methods below them (`leaderboard.feedback`). All methods and statistics are in the table of the validation
+    sets, ``leaderboard_validation.csv``. An invalid file is left out with a warning.
 
-    After the end, if the organizer asks for it, the teams' private scores, ranks and the shake-up are
+    After the end, if the organizer asks for it, the teams' private scores, ranks and changes of rank are
     published too, on the page and in ``leaderboard_private.csv``.
 
     If other processes submit at the same time, all files are written again, so that the last one to write has
@@ -138,13 +140,13 @@ def _write(
     root: Path,
 ) -> Published:
     methods, warnings = read_methods(competition)
-    among = methods if retired or methods_among_teams(competition) else {}
-    public = _parts(competition, solution, "Public")
+    whole = retired or methods_among_teams(competition)
+    public, kit = _parts(competition, solution, "Public"), methods if whole else {}
     if final:
         private = _parts(competition, solution, "Private")
-        boards = _after_end(competition, public, private, entries, among, predictions)
+        boards = _after_end(competition, public, private, entries, kit, predictions, whole)
     else:
-        boards = [_while_running(competition, public, entries, among)]
+        boards = [_while_running(competition, public, entries, kit)]
     files = {"leaderboard.csv": board_csv(boards[-1])}
     if final:
         files[PRIVATE] = board_csv(boards[0])
@@ -177,7 +179,7 @@ def _while_running(
     competition: Competition, public: Sequence[Targets], entries: Sequence[Entry], methods: Methods
 ) -> Board:
     lines = while_running(competition, entries, len(public[0]))
-    for method in of_methods(public[:1], methods):
+    for method in of_methods(public[:1], methods, own_methods(competition)):
         rmse = public_score(competition, method.score.rmse)
         lines.append(Standing(method.name, method.kind, Score(rmse, math.nan, math.nan, 0)))
     decimals = competition.decimals
@@ -191,12 +193,15 @@ def _after_end(
     entries: Sequence[Entry],
     methods: Methods,
     predictions: Predictions,
+    whole: bool,
 ) -> list[Board]:
-    """Returns the private and the public board."""
-    teams = in_public(competition, public, entries, predictions)
-    before = _board(competition, "public", public, [*teams, *of_methods(public, methods)])
-    finals = in_private(competition, private, entries, predictions, before.standings)
-    return [_board(competition, "private", private, [*finals, *of_methods(private, methods)]), before]
+    """Returns the private and the public board; `whole` is True if they may have scores by group."""
+    own, teams = own_methods(competition), in_public(competition, public, entries, predictions)
+    lines = [*teams, *of_methods(public, methods, own)]
+    before = _board(competition, "public", public, lines, whole)
+    lines = in_private(competition, private, entries, predictions, before.standings)
+    lines += of_methods(private, methods, own)
+    return [_board(competition, "private", private, lines, whole), before]
 
 
 def _on_validation(competition: Competition) -> Board:
@@ -205,13 +210,24 @@ def _on_validation(competition: Competition) -> Board:
     if not methods:
         return Board("validation", (), competition.decimals)
     parts = [Targets.of_validation(competition, metric) for metric in competition.metrics]
-    return _board(competition, "validation", parts, of_methods(parts, methods))
+    lines = of_methods(parts, methods, own_methods(competition))
+    return _board(competition, "validation", parts, lines, whole=True)
 
 
-def _board(competition: Competition, part: str, parts: Sequence[Targets], lines: Sequence[Standing]) -> Board:
+def _board(
+    competition: Competition, part: str, parts: Sequence[Targets], lines: Sequence[Standing], whole: bool
+) -> Board:
     decimals, first = competition.decimals, parts[0]
     ranked = standings(lines, first.families, decimals)
-    return Board(part, ranked, decimals, round(first.noise_floor, decimals), competition.titles[1:])
+    groups = first.group_scores(dict.fromkeys(first.ids, 0.0)) if whole else ()
+    further = (*competition.titles[1:], *groups)
+    return Board(part, ranked, decimals, round(first.noise_floor, decimals), further)
+
+
+def own_methods(competition: Competition) -> set[str]:
+    """Returns the names of the methods that `unseen predict` ran and that are not the kit's."""
+    written = predicted_files(competition.root)
+    return {Path(path).stem for path, kinds in written.items() if "yours" in kinds.values()}
 
 
 def _doubts(competition: Competition, rows: int, final: bool, root: Path) -> Iterator[str]:
@@ -285,52 +301,48 @@ def organizer_table(competition: Competition, markdown: bool = False) -> str:
 def leaderboard_html(competition: Competition, boards: Sequence[Board], head: str) -> str:
     """Returns the text of ``leaderboard.html``, self-contained and with every value escaped.
 
-    The page's Content-Security-Policy allows only its own style and script, by their SHA-256. After the end
-    the page begins with the private and the public part side by side, with the groups of lines that the
-    paired test cannot tell apart. If no team has submitted yet, the page explains how to hand in.
+    The page's Content-Security-Policy allows only its own style and script, by their SHA-256. The teams come
+    first; all their numbers after the end, the methods and the notes are folded. If no team has submitted
+    yet, the page explains how to hand in.
     """
     page = templates(Path(__file__).parent)
-    page.filters["place"] = lambda points, end: f"{99 * points / end:.1f}"
+    page.filters["place"] = lambda points, end: f"{99 * min(points, end) / end:.1f}"
     page.filters["points"] = lambda value: cell(value, competition.decimals)
-    page.filters["steps"] = _steps
     page.tests["number"] = lambda value: not math.isnan(value)
-    drawn = {board.part: page_columns(board) for board in boards}
-    legends = {column.title: column.legend for found in drawn.values() for column in found if column.legend}
+    drawn = [column for board in boards for column in page_columns(board, board.standings)]
     return page.get_template("page.html").render(
         competition=competition,
         visibility=VISIBILITIES[competition.visibility],
         boards=boards,
-        columns=drawn,
-        legends=legends,
-        teams=any(line.kind == "team" for board in boards for line in board.standings),
-        longest=_longest,
+        first=FIRST,
+        columns=page_columns,
+        legends={column.title: column.legend for column in drawn if column.legend},
+        scale=_scale,
+        decided=_decided,
         head=head,
-        lanes=lambda board: max((number for line in board.standings for number in line.groups), default=0),
+        lanes=lambda lines: max((number for line in lines for number in line.groups), default=0),
     )
 
 
-def _longest(boards: Sequence[Board]) -> float:
-    """Returns the largest value of the bars of boards, in points."""
-    lines = [line for board in boards for line in board.standings]
-    ends = [line.score.rmse if math.isnan(line.high) else line.high for line in lines]
-    floors = [board.noise_floor for board in boards]
-    return max((end for end in (*floors, *ends) if not math.isnan(end)), default=0.0) or 1.0
+def _decided(lines: Sequence[Standing]) -> str:
+    return decided_pairs(line.groups for line in lines)
 
 
-def _steps(history: Sequence[tuple[str, float]]) -> str:
-    """Returns the points of an SVG line of scores over submissions, in a box of 100 x 20."""
-    scores = [score for _, score in history]
-    width, spread = max(len(scores) - 1, 1), max(scores) - min(scores) or 1.0
-    return " ".join(
-        f"{100 * i / width:.0f},{20 * (max(scores) - score) / spread:.0f}" for i, score in enumerate(scores)
-    )
+def _scale(board: Board, lines: Sequence[Standing]) -> float:
+    """Returns the end of the bars' scale in points: longer intervals than `LONGEST` are cut there."""
+    scores = [value for value in (board.noise_floor, *(line.score.rmse for line in lines)) if value == value]
+    ends = [line.high for line in lines if line.high == line.high]
+    return min(max([*scores, *ends], default=0.0), LONGEST * max(scores, default=0.0)) or 1.0
 
 
 def leaderboard_markdown(competition: Competition, boards: Sequence[Board], head: str) -> str:
     """Returns Markdown with the competition's name, a table for each board, and the ledger's head."""
     blocks = [f"**{escaped(competition.name)}** ({competition.visibility})"]
+    if names := " and ".join(escaped(line.name) for line in boards[0].winners):
+        blocks.append(f"Final: {names} won.")
     for board in boards:
         noise = f"; noise floor {cell(board.noise_floor, board.decimals)}" if board.detailed else ""
-        title = f"RMSE of {competition.titles[0]} in points on {board.where}{noise}. {board.decided}"
-        blocks += [title.rstrip(), board_markdown(board)]
+        title = f"RMSE of {competition.titles[0]} in points on {board.where}{noise}."
+        decided = _decided(board.teams or board.methods)
+        blocks += [f"{title} {decided}".rstrip(), board_markdown(board)]
     return "\n\n".join([*blocks, f"Ledger: `{head}`"]) + "\n"

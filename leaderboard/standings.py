@@ -1,9 +1,9 @@
 """Who stands where: the submission of each team, ranks, intervals, and the pairs that a test tells apart."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, combinations
+from itertools import combinations
 
 import numpy as np
 from numpy.random import Generator
@@ -33,23 +33,22 @@ class Standing:
     """One line of a board. The numbers that `standings` returns are rounded as they are published.
 
     Attributes:
-        name: Name of the team or the baseline.
-        kind: "team" or "baseline".
+        name: Name of the team or the method.
+        kind: "team"; "baseline", a method of the kit; or "yours", a method of whoever ran `unseen predict`.
         score: Score in points; nan if the team got no score. MAE and Spearman are nan with fewer than `FEW`
             predictions, and while the competition runs.
         errors: Errors on the scored rows (n,), in points; none while the competition runs.
         number: Number of the submission that counts; 0 for a baseline.
         last_submission: Time in UTC, "YYYY-MM-DD hh:mm:ss"; "" for a baseline.
         submissions: Number of the team's submissions, invalid ones included; 0 for a baseline.
-        history: Times at which the team's displayed score improved, with the new score; the first score
-            included.
         public: After the end, the line among the public standings; None before, and for baselines.
-        further: RMSE of each metric that does not rank, in points; nan with fewer than `FEW` predictions.
+        further: RMSE of each metric that does not rank, then `Targets.group_scores`, in points; nan with
+            fewer than `FEW` predictions.
         skill: Skill against `CONSTANT`, from the published scores; nan if there is no such baseline.
         rank: Rank 1, 2, 2, 4, ...; None for a baseline, and for a team without a score.
         low, high: Ends of the 95 % interval of the RMSE in points, rounded outwards to one decimal less; nan
             if unknown.
-        best, worst: Ends of the 95 % interval of the rank; None if unknown.
+        best, worst: Ends of the 95 % interval of the rank among teams, or among methods; None if unknown.
         above: p-value against the line above, rounded up to one of `P_BOUNDS`; nan if unknown.
         groups: Numbers, from 1 on, of the groups to which the line belongs: two lines share a group if and
             only if the paired test does not tell them apart; empty if unknown.
@@ -62,7 +61,6 @@ class Standing:
     number: int = 0
     last_submission: str = ""
     submissions: int = 0
-    history: tuple[tuple[str, float], ...] = ()
     public: "Standing | None" = None
     further: tuple[float, ...] = ()
     skill: float = math.nan
@@ -82,25 +80,33 @@ class Standing:
         return self.public.rank - self.rank
 
 
-def of_methods(parts: Sequence[Targets], methods: Methods) -> list[Standing]:
-    """Returns the kit's methods; `parts` are the targets of each metric, the ranking one first."""
+def of_methods(parts: Sequence[Targets], methods: Methods, own: Collection[str] = ()) -> list[Standing]:
+    """Returns the methods; `parts` are the targets of each metric, the ranking one first.
+
+    `own` has the names of those that are not the kit's.
+    """
     return [
         Standing(
             name,
-            "baseline",
+            "yours" if name in own else "baseline",
             parts[0].score(predicted),
             parts[0].errors(predicted),
-            further=tuple(part.score(predicted).rmse for part in parts[1:]),
+            further=_further(parts, predicted),
         )
         for name, predicted in methods.items()
     ]
+
+
+def _further(parts: Sequence[Targets], predicted: Mapping[str, float]) -> tuple[float, ...]:
+    others = [part.score(predicted).rmse for part in parts[1:]]
+    return (*others, *parts[0].group_scores(predicted).values())
 
 
 def while_running(competition: Competition, entries: Iterable[Entry], rows: int) -> list[Standing]:
     """Returns the teams with a valid submission and their best score of `rows` rows; nan if none is given."""
     silent, found = not scores_before_end(competition, rows), []
     for made, scored in _by_team(entries):
-        best = scored[0] if silent else _best_so_far(competition, scored)[-1]
+        best = scored[0] if silent else _best(competition, scored)
         rmse = math.nan if silent else public_score(competition, best.public or 0.0)
         found.append(_team(made, best, Score(rmse, math.nan, math.nan, 0)))
     return found
@@ -112,14 +118,8 @@ def in_public(
     """Returns the teams after the end, each with its best public score and all further numbers."""
     found = []
     for made, scored in _by_team(entries):
-        best = _best_so_far(competition, scored)
-        history = tuple(
-            (f"{entry.time:%Y-%m-%d %H:%M}", public_score(competition, entry.public or 0.0))
-            for entry, so_far in zip(scored, best, strict=True)
-            if entry is so_far
-        )
-        line = _scored(parts, made, best[-1], best[-1].public or 0.0, predictions)
-        found.append(replace(line, history=history))
+        best = _best(competition, scored)
+        found.append(_scored(parts, made, best, best.public or 0.0, predictions))
     return found
 
 
@@ -154,14 +154,9 @@ def _by_team(entries: Iterable[Entry]) -> list[tuple[list[Entry], list[Entry]]]:
     return [(made, scored) for made, scored in pairs if scored]
 
 
-def _best_so_far(competition: Competition, scored: Sequence[Entry]) -> list[Entry]:
-    """Returns the submission with the lowest shown score after each of a team's, the earlier of equals."""
-
-    def better(best: Entry, entry: Entry) -> Entry:
-        before, now = (public_score(competition, each.public or 0.0) for each in (best, entry))
-        return entry if now < before else best
-
-    return list(accumulate(scored, better))
+def _best(competition: Competition, scored: Iterable[Entry]) -> Entry:
+    """Returns the submission of a team with the lowest shown score, the earlier of equals."""
+    return min(scored, key=lambda entry: public_score(competition, entry.public or 0.0))
 
 
 def _team(made: Sequence[Entry], entry: Entry, score: Score) -> Standing:
@@ -180,22 +175,22 @@ def _scored(
 ) -> Standing:
     """Returns a team with one of its submissions and the RMSE that the ledger recorded."""
     predicted = predictions[entry.number]
-    first, *others = (part.score(predicted) for part in parts)
-    line = _team(made, entry, replace(first, rmse=rmse))
-    return replace(line, errors=parts[0].errors(predicted), further=tuple(each.rmse for each in others))
+    line = _team(made, entry, replace(parts[0].score(predicted), rmse=rmse))
+    return replace(line, errors=parts[0].errors(predicted), further=_further(parts, predicted))
 
 
 def standings(lines: Sequence[Standing], families: Families | None, decimals: int) -> tuple[Standing, ...]:
-    """Returns the lines of a board, best first: ranked teams, and unranked baselines.
+    """Returns the lines of a board: ranked teams, then unranked methods, the best of each first.
 
     Teams have competition ranks ("1, 2, 2, 4") by the displayed RMSE, so that order and display agree. In a
-    tie the earlier submission comes first, below a baseline with the same score. Intervals and tests are left
-    out with fewer than `FEW` rows or `FEWEST_FAMILIES` families; without `families` there are ranks and
-    scores only.
+    tie the earlier submission comes first. Teams are compared with teams, and methods with methods. Intervals
+    and tests are left out with fewer than `FEW` rows or `FEWEST_FAMILIES` families; without `families` there
+    are ranks and scores only.
     """
 
-    def order(line: Standing) -> tuple[float, int]:  # missing scores come last
-        return np.nan_to_num(round(line.score.rmse, decimals), nan=np.inf), line.number
+    def order(line: Standing) -> tuple[bool, float, int]:  # missing scores come last
+        rmse = np.nan_to_num(round(line.score.rmse, decimals), nan=np.inf)
+        return line.kind != "team", rmse, line.number
 
     placed = sorted(lines, key=order)
     constants = [round(line.score.rmse, decimals) for line in placed if line.name == CONSTANT]
@@ -203,7 +198,8 @@ def standings(lines: Sequence[Standing], families: Families | None, decimals: in
     ranked = _ranked([_rounded(line, constant, decimals) for line in placed], decimals)
     if families is None or not _enough(lines, families):
         return ranked
-    return _with_uncertainty(ranked, families, decimals)
+    compared = ([line for line in ranked if (line.kind == "team") == teams] for teams in (True, False))
+    return tuple(line for each in compared if each for line in _with_uncertainty(each, families, decimals))
 
 
 def _enough(lines: Sequence[Standing], families: Families) -> bool:
@@ -234,9 +230,7 @@ def _with_uncertainty(lines: Sequence[Standing], families: Families, decimals: i
     errors, rng, step = np.stack([line.errors for line in lines]), BOOTSTRAP(0), 10.0 ** (1 - decimals)
     sums = families.sums(errors**2)
     low, high = families.interval(errors)
-    ranked = np.array([line.kind == "team" for line in lines])
-    ends = rank_intervals(sums[ranked], families, decimals, rng)
-    ranks = dict(zip(np.flatnonzero(ranked).tolist(), ends, strict=True))
+    ranks = rank_intervals(sums, families, decimals, rng)
     above = [math.nan, *sign_test(np.diff(sums, axis=0), rng).tolist()]
     groups = paired_groups(sums, rng)
     return tuple(
@@ -244,8 +238,8 @@ def _with_uncertainty(lines: Sequence[Standing], families: Families, decimals: i
             line,
             low=float(np.floor(low[place] / step) * step),
             high=float(np.ceil(high[place] / step) * step),
-            best=ranks.get(place, (None, None))[0],
-            worst=ranks.get(place, (None, None))[1],
+            best=ranks[place][0],
+            worst=ranks[place][1],
             above=next((bound for bound in P_BOUNDS if above[place] <= bound), math.nan),
             groups=groups[place],
         )
@@ -361,13 +355,13 @@ def groups_not_apart(apart: BoolArray) -> list[tuple[int, ...]]:
 
 
 def decided_pairs(groups: Iterable[Sequence[int]]) -> str:
-    """Returns a sentence about the pairs of lines that are told apart; "" if no pair was compared.
+    """Returns a sentence about the pairs that are told apart; "" if no pair was compared.
 
     >>> decided_pairs([(1,), (1, 2), (2,), ()])
-    'The paired test tells 1 of 3 pairs of lines (33 %) apart, at .05 over all pairs (Holm).'
+    'The paired test tells 1 of 3 pairs (33 %) apart, at .05 over all pairs (Holm).'
     """
     apart = [set(one).isdisjoint(other) for one, other in combinations(filter(None, groups), 2)]
     if not apart:
         return ""
-    share = f"{sum(apart)} of {len(apart)} pairs of lines ({100 * sum(apart) / len(apart):.0f} %)"
+    share = f"{sum(apart)} of {len(apart)} pairs ({100 * sum(apart) / len(apart):.0f} %)"
     return f"The paired test tells {share} apart, at .05 over all pairs (Holm)."

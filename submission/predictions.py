@@ -54,15 +54,15 @@ def read_bytes(path: Path, ids: Sequence[str], follow: bool = True) -> bytes:
     return data
 
 
-def predicted_files(root: Path) -> dict[str, set[str]]:
-    """Returns the hashes of what `unseen predict` wrote, by path below the competition's folder `root`.
+def predicted_files(root: Path) -> dict[str, dict[str, str]]:
+    """Returns what `unseen predict` wrote, {path below the competition's folder `root`: {SHA-256: kind}}.
 
-    Anybody's CSV may be in ``submissions/``, but only predictions of the kit itself may be shown as
-    baselines.
+    Anybody's CSV may be in ``submissions/``, but only what `unseen predict` wrote may be shown: the kit's
+    methods are of the kind "baseline", others "yours".
     """
-    found: dict[str, set[str]] = {}
+    found: dict[str, dict[str, str]] = {}
     path = root / RUNS
     for row in csv.DictReader(io.StringIO(read_text(path) if path.exists() else "")):
         for name, digest in json.loads(row.get("files") or "{}").items():
-            found.setdefault(name, set()).add(digest)
+            found.setdefault(name, {})[digest] = row.get("kind") or "baseline"
     return found

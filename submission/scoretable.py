@@ -34,6 +34,8 @@ ALL = "all"
 GROUPS = ("seen", "new", "natural", "natural-few")
 """Groups that a build makes, from the mildest shift on; others follow by name."""
 NOISE_FLOOR = "noise floor"
+BY_GROUP = "by group"
+"""Title of the root mean square of the RMSEs of the groups, in which each group counts alike."""
 LEGEND = (
     "RMSE (with a 95 % interval) and MAE in percentage points, lower is better; "
     f"the {NOISE_FLOOR} is the sampling noise of the true values."
@@ -192,6 +194,13 @@ class Targets:
         """Returns the score of predictions, {id: fraction}."""
         return score(predictions, dict(zip(self.ids, self.values.tolist(), strict=True)))
 
+    def group_scores(self, predictions: Mapping[str, float]) -> dict[str, float]:
+        """Returns `BY_GROUP` and the RMSE of each group, in points; {} with fewer than two groups."""
+        _, *groups = self.by_group().items()
+        found = {name: part.score(predictions).rmse for name, part in groups}
+        pooled = {BY_GROUP: math.sqrt(np.mean(np.square([*found.values()])))} if len(found) > 1 else {}
+        return pooled and {**pooled, **found}
+
     def errors(self, predictions: Mapping[str, float]) -> FloatArray:
         """Returns the errors (n,) of predictions, {id: fraction}, in points."""
         return 100 * (np.array([predictions[name] for name in self.ids]) - self.values)
@@ -244,6 +253,7 @@ class ScoreLine:
         mae: Mean absolute error.
         spearman: Rank correlation of predictions and targets, -1 to 1, see `submission.metrics.score`.
         noise: RMSE by sampling noise alone.
+        by_group: Root mean square of the groups' RMSEs, for `ALL`.
     """
 
     method: str
@@ -258,6 +268,7 @@ class ScoreLine:
     mae: float
     spearman: float
     noise: float
+    by_group: float
 
 
 def score_lines(targets: Targets, methods: Methods, subject: str = "") -> list[ScoreLine]:
@@ -282,6 +293,7 @@ def score_lines(targets: Targets, methods: Methods, subject: str = "") -> list[S
                     mae=found.mae,
                     spearman=found.spearman,
                     noise=part.noise_floor,
+                    by_group=part.group_scores(methods[name]).get(BY_GROUP, math.nan),
                 )
             )
     return lines
@@ -295,13 +307,14 @@ def score_cells(targets: Targets, methods: Methods) -> list[list[str]]:
     parts, lines = targets.by_group(), score_lines(targets, methods)
     rmse = {(line.method, line.group): line.rmse for line in lines}
     _, *groups = parts
-    rows = [["method", "RMSE", "interval", "skill", "MAE", "Spearman", *groups]]
+    rows = [["method", "RMSE", "interval", "skill", "MAE", "Spearman", BY_GROUP, *groups]]
     for line in lines[: len(methods)]:
-        numbers = [line.skill, line.mae, line.spearman, *(rmse[line.method, group] for group in groups)]
+        numbers = [line.skill, line.mae, line.spearman, line.by_group]
+        numbers += [rmse[line.method, group] for group in groups]
         interval = "" if math.isnan(line.low) else f"{cell(line.low, 1)}–{cell(line.high, 1)}"
         rows.append([line.method, cell(line.rmse), interval, *map(cell, numbers)])
     floors = {group: cell(part.noise_floor) for group, part in parts.items()}
-    rows.append([NOISE_FLOOR, floors[ALL], "", "", "", "", *(floors[group] for group in groups)])
+    rows.append([NOISE_FLOOR, floors[ALL], "", "", "", "", "", *(floors[group] for group in groups)])
     filled = [column for column in zip(*rows, strict=True) if any(column[1:])]
     return [list(row) for row in zip(*filled, strict=True)]
 

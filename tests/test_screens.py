@@ -28,6 +28,8 @@ from unseen.estimation.from_logits import estimate
 pytestmark = [needs_chromium, pytest.mark.slow]
 
 WIDTHS = (390, 1440)
+SCREENS = 5 * 844
+"""Pixels of a board on a phone, at most."""
 TALLEST = 4000 if "UNSEEN_SCREENS" in os.environ else 1000
 """Pixels of a page that are shown at most; of a picture that nobody keeps the beginning is enough."""
 TEAMS = ("Northern Lights", "ada", "Équipe Bleue", "Team One", "les 4 saisons", "Zwölf & Söhne (Berlin)", "b")
@@ -118,6 +120,8 @@ def test_a_page_fits_its_window_and_can_be_looked_at(
             assert each["over"] <= 0, f"{told} is {each['over']} pixels too wide"
             assert not each["cut"], f"{told}: cut off"
             assert not each["lost"], f"{told}: names scroll out of sight"
+            if name.startswith("board"):
+                assert each["height"] <= SCREENS, f"{told} is {each['height']} pixels long"
         tall = {each["width"]: min(each["height"], TALLEST) for each in found}
         for path in screenshots(text, tall, screens, f"{name}-{scheme}", tmp_path, *flags):
             with Image.open(path) as picture:

@@ -27,6 +27,8 @@ from submission.scoring import validate
 FOLDERS = {"test": "submissions", "val": "validation"}
 """Folders for the predictions of each part, inside the competition's folder."""
 SEEDS = ("seed", "random_state")
+KIT = ("baselines.accuracy.", "baselines.contract.", "baselines.ood.", "oracle.")
+"""Where the classes of the kit's methods are; any other method is "yours"."""
 MOST_BYTES = 1 << 26
 TOLERANCE = 1e-4
 """Largest difference of equal predictions, a fraction, above the rounding of answer.txt and of machines."""
@@ -138,6 +140,7 @@ def log_run(
         "score": "" if math.isnan(score) else f"{score:.4f}",
         "note": " ".join(note.split()),
         "files": json.dumps({path.relative_to(competition.out).as_posix(): sha256(path) for path in files}),
+        "kind": "baseline" if type(method).__module__.startswith(KIT) else "yours",
     }
     with FileLock(path.with_name(f".{RUNS}.lock")):
         before = read_text(path, MOST_BYTES) if path.exists() else ",".join(row) + "\n"

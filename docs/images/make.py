@@ -13,15 +13,15 @@ import tempfile
 from datetime import datetime, timezone
 from pathlib import Path
 
-from PIL import Image
+from PIL import Image, ImageChops
 
 from leaderboard.publish import publish
 from leaderboard.submissions import submit
 from submission import Competition
 
 HERE = Path(__file__).parent
-SIZE = 1280, 840
-"""Pixels of the leaderboard's picture."""
+SIZE = 960, 1600
+"""Pixels of the window of the leaderboard's picture, which is cut where the page ends."""
 SETS = ("train_0001", "train_0004", "val_0003", "test_0002")
 """Sets of the contact sheet."""
 TEAMS = {
@@ -57,7 +57,9 @@ def main(folder: Path) -> None:
         command += [f"--window-size={SIZE[0]},{SIZE[1]}", f"--screenshot={shot}", page.as_uri()]
         subprocess.run(command, check=True, capture_output=True)
         with Image.open(shot) as picture:
-            picture.convert("RGB").quantize(64).save(HERE / "leaderboard.png", optimize=True)
+            whole = picture.convert("RGB")
+        bottom = ImageChops.invert(whole.convert("L")).getbbox()[3]
+        whole.crop((0, 0, SIZE[0], bottom + 24)).quantize(64).save(HERE / "leaderboard.png", optimize=True)
         sheet = Path(work) / "sets.png"
         command = [sys.executable, "-m", "unseen", "show", str(folder), *SETS, "--out", str(sheet)]
         subprocess.run(command, check=True)

@@ -140,7 +140,8 @@ def plot_accuracies(competition: Competition, out: Path) -> Path:
         parts = {title: accuracies(competition, subject, part) for part, title in TITLES.items()}
         shown = {f"{title} ({len(values)})": values for title, values in parts.items() if len(values)}
         axis.hist(list(shown.values()), BINS, label=list(shown), histtype="barstacked")
-        axis.set(title=subject, ylabel="sets", xlim=(0, 100))
+        axis.set(ylabel="sets", xlim=(0, 100))
+        axis.set_title(subject, loc="left")
         axis.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False)  # on no bar
     quantities = dict.fromkeys(map(competition.quantity, competition.subjects))
     axes[-1].set_xlabel(f"{', '.join(quantities)}, %")

@@ -15,10 +15,9 @@ from rules import with_fields
 from leaderboard.columns import Board
 from leaderboard.publish import leaderboard_html, leaderboard_markdown
 from submission import Competition
-from submission.metrics import Score
 
 HEAD = "c0ffee" * 10 + "cafe"
-VOID = {"meta", "rect", "polyline"}
+VOID = {"meta", "rect", "path"}
 LINES = (replace(TEAM, name="Équipe & Cie"), replace(KIT, name="fd", skill=math.nan, low=4.0, high=6.0))
 PUBLIC = replace(BOARD, standings=LINES)
 
@@ -62,19 +61,37 @@ class Page(HTMLParser):
 def test_the_page_shows_what_the_lines_hold(competition: Competition) -> None:
     text = leaderboard_html(competition, [PUBLIC], HEAD)
     page = Page(text)
-    assert page.text["bdi"] == ["Équipe & Cie", "fd"]
+    assert page.text["bdi"] == ["Équipe & Cie"] * 2 + ["fd"]
     team = ["1", "2026-01-02 03:04:05", "2.50", "2.1–3.0", "3", "2.00", "0.90", "0.94", "1–2", "≤ 0.05"]
-    team.append("1 2")
-    assert page.cells() == [*team, "–", "–", "5.00", "4.0–6.0", "–", "4.00", "–", "–", "–", "–", "3", "–"]
-    assert page.text["li"] == ["2026-01-01 03:04: 4.00", "2026-01-02 03:04: 2.50"]
-    assert [a["points"] for a in page.all("polyline")] == ["0,0 100,20"]
-    assert "Noise floor: 1.25</span> The paired test tells 1 of 1 pairs of lines (100 %) apart" in text
+    assert page.cells() == ["1", "2.50", *team, "5.00", "4.0–6.0", "4.00"]
+    assert "noise floor</span> of 1.25 is" in text
     assert page.text["code"] == [HEAD]
-    assert [a["class"] for a in page.all("tr") if "class" in a] == ["team", "baseline"]
-    bars = {name: [a for a in page.all("rect") if a["class"] == name] for name in ("length", "range")}
-    assert [bar["width"] for bar in bars["length"]] == ["41.2", "82.5"]
-    assert [(bar["x"], bar["width"]) for bar in bars["range"]] == [("34.6", "14.8"), ("66.0", "33.0")]
+    assert [a["class"] for a in page.all("tr") if "class" in a] == ["team", "team", "baseline"]
+    assert [a["x"] for a in page.all("rect") if a["class"] == "dot"] == ["82.5", "82.5", "82.5"]
+    assert [a["d"] for a in page.all("path")] == [
+        *["M69.3 2.5H99.0v1H69.3z"] * 2,  # 2.1 to 3.0 of 3.0
+        "M66.0 2.5H99.0v1H66.0z",
+    ]
     assert "chi-square" in text
+
+
+def test_a_long_interval_is_cut_with_an_arrow(competition: Competition) -> None:
+    wide = replace(LINES[0], high=100.0)
+    text = leaderboard_html(competition, [replace(PUBLIC, standings=(wide, LINES[1]))], HEAD)
+    paths = [a["d"] for a in Page(text).all("path")]
+    assert [path.count("L") for path in paths if path] == [2, 2, 0]  # the two tables of teams
+    assert "an arrow: it goes on" in text
+
+
+def test_teams_come_first_and_methods_are_folded_below(competition: Competition) -> None:
+    own = replace(LINES[1], name="my_method.MyMethod", kind="yours")
+    text = leaderboard_html(competition, [replace(RUNNING, standings=(*LINES, own))], HEAD)
+    page, (teams, methods) = Page(text), text.split("<details>", 1)
+    assert "1 team, on the public part" in teams
+    assert "The kit's methods, by public score" in methods
+    assert ("fd" in methods, "fd</bdi>" in teams) == (True, False)
+    assert page.text["span"][-1] == "yours"
+    assert "baseline" not in page.text["span"]
 
 
 def test_the_legend_explains_the_columns_that_are_there(competition: Competition) -> None:
@@ -83,22 +100,32 @@ def test_the_legend_explains_the_columns_that_are_there(competition: Competition
     assert running.text["dt"] == ["Rank"]
     assert running.text["button"] == [
         *("Rank", "Team", "Last submission (UTC)", "Public score", "Submissions"),
+        *("Method", "Public score"),
     ]
 
 
-def test_after_the_end_the_private_board_comes_first_with_the_shake_up(competition: Competition) -> None:
-    last = replace(LINES[0], score=Score(6.5, 5.0, 0.8, 20), rank=3, public=LINES[0], history=())
-    text = leaderboard_html(competition, [Board("private", (last, LINES[1]), 2, 1.0), PUBLIC], HEAD)
+def test_at_the_end_it_says_who_won_with_the_change_of_rank(competition: Competition) -> None:
+    first, last = (
+        replace(LINES[0], name=name, rank=rank, public=replace(LINES[0], rank=3 - rank))
+        for rank, name in ((1, "a"), (2, "b"))
+    )
+    boards = [Board("private", (first, last, LINES[1]), 2, 1.0), PUBLIC]
+    text = leaderboard_html(competition, boards, HEAD)
     page = Page(text)
-    assert page.text["h2"][:3] == [
-        "Private and public part side by side",
-        "Final standing, on the private part",
-        "On the public part",
+    assert "Final" in page.text["span"]
+    assert "<strong><bdi>a</bdi></strong> won with 2.50 points on the private part." in text
+    assert "cannot tell 1 other team apart" in text
+    assert page.text["h2"] == [
+        "2 teams, on the private part",
+        "All numbers on the private part",
+        "All numbers on the public part",
+        "The kit's methods, by private score",
+        "What the columns say",
+        "Ledger",
     ]
-    assert page.cells()[:8] == ["3", "6.50", "–", "5.00", "1", "2.50", "–", "5.00"]
-    assert page.cells()[19:22] == ["2.50", "1", "-2"]
-    assert [a["x"] for a in page.all("rect") if a["class"] == "lane"] == ["1", "7", "13"] * 2
-    assert "Shake-up" in page.text["button"]
+    assert page.cells()[:8] == ["1", "2.50", "2.50", "+1", "2", "2.50", "2.50", "-1"]
+    assert [a["x"] for a in page.all("rect") if a["class"] == "lane"][:4] == ["1", "7"] * 2
+    assert leaderboard_markdown(competition, boards, HEAD).split("\n\n")[1] == "Final: a won."
 
 
 def test_a_hidden_competition_says_so_and_an_empty_board_says_how_to_hand_in(
@@ -156,8 +183,8 @@ def test_hostile_names_are_text(competition: Competition, name: str) -> None:
     lines = tuple(replace(line, name=name) for line in LINES)
     hostile = with_fields(competition, name=name, source=name)
     page = Page(leaderboard_html(hostile, [replace(PUBLIC, standings=lines)], HEAD))
-    assert page.text["bdi"] == [name, name]
+    assert page.text["bdi"] == [name] * 3
     assert page.text["title"] == [f"{name}: leaderboard"]
-    assert [a["data-value"] for a in page.all("th") if a.get("scope") == "row"] == [name, name]
+    assert [a["data-value"] for a in page.all("th") if a.get("scope") == "row"] == [name] * 3
     assert len(page.all("script")) == 1
     assert not page.all("img")

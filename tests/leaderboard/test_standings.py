@@ -54,17 +54,20 @@ def test_equal_displayed_scores_share_a_rank_the_earlier_first() -> None:
     assert ranked() == ()
 
 
-def test_baselines_stand_by_their_score_without_a_rank() -> None:
+def test_methods_stand_below_the_teams_without_a_rank() -> None:
     kit = (baseline("constant", 10.0), baseline("fd", 5.0))
     found = ranked(*kit, team(1, "a", 5.0), team(2, "b", 2.5), team(3, "c", 20.0))
     assert [(line.rank, line.name, line.skill) for line in found] == [
         (1, "b", 0.9375),
-        (None, "fd", 0.75),
         (2, "a", 0.75),
-        (None, "constant", 0.0),
         (3, "c", -3.0),
+        (None, "fd", 0.75),
+        (None, "constant", 0.0),
     ]
-    assert [line.best is None for line in found] == [line.rank is None for line in found]
+    assert [(line.best, line.worst, math.isnan(line.above)) for line in found] == [
+        *[(1, 1, True), (2, 2, False), (3, 3, False)],  # among teams
+        *[(1, 1, True), (2, 2, False)],  # among methods
+    ]
     assert math.isnan(ranked(team(1, "a", 5.0))[0].skill)
 
 

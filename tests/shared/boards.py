@@ -12,7 +12,6 @@ TEAM = Standing(
     score=Score(2.5, 2.0, 0.9, 10),
     last_submission="2026-01-02 03:04:05",
     submissions=3,
-    history=(("2026-01-01 03:04", 4.0), ("2026-01-02 03:04", 2.5)),
     skill=0.9375,
     rank=1,
     low=2.1,

@@ -98,4 +98,4 @@ def test_a_file_of_predictions_is_known_by_its_path_and_bytes(competition: Compe
     path = competition.root / "submissions" / "a.csv"
     write_predictions(path, dict.fromkeys(competition.ids("test"), 0.5))
     as_predicted(competition)
-    assert predicted_files(competition.root) == {"submissions/a.csv": {sha256(path)}}
+    assert predicted_files(competition.root) == {"submissions/a.csv": {sha256(path): "baseline"}}

@@ -57,19 +57,22 @@ def test_lines_are_by_group_and_best_first(targets: Targets) -> None:
     assert (mine.rmse, mine.mae, mine.skill) == pytest.approx((5, 5, 0.75))
     assert mine.noise == pytest.approx(100 * math.sqrt((0.09 / 100 + 0.16 / 100 + 0.21 / 200) / 3))
     assert math.isnan(mine.low)
+    assert [line.by_group for line in lines[:2]] == pytest.approx([10, math.sqrt((5**2 + 20**2) / 2)])
+    few = targets.subset(np.arange(6) < 4).group_scores(off(targets, 5, -5, 5, 20, 0, 0))
+    assert few == pytest.approx({"by group": math.sqrt((5**2 + 20**2) / 2), "a": 5, "b": 20})
     assert {line.subject for line in lines} == {"cnn"}
 
 
 def test_the_table_in_a_terminal_and_in_markdown(targets: Targets) -> None:
     methods = {"constant": dict.fromkeys(targets.ids, 0.45), "mine": off(targets, *[5.0] * 6)}
     assert score_table(targets, methods).splitlines()[:4] == [
-        "method        RMSE  skill    MAE  Spearman      a      b",
-        "mine          5.00   0.97   5.00      1.00   5.00   5.00",
-        "constant     28.14   0.00  25.00            26.30  29.86",
-        "noise floor   3.04                           3.44   2.58",
+        "method        RMSE  skill    MAE  Spearman  by group      a      b",
+        "mine          5.00   0.97   5.00      1.00      5.00   5.00   5.00",
+        "constant     28.14   0.00  25.00               28.14  26.30  29.86",
+        "noise floor   3.04                                     3.44   2.58",
     ]
     assert score_table(targets, methods, markdown=True).splitlines()[1] == (
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     )
     assert csv_table([["x", "y"], [1, math.nan], ["-a", -0.001]]) == "x,y\n1,\n-a,0.00\n"
 

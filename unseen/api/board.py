@@ -55,7 +55,7 @@ def leaderboard(
 
     Args:
         contest: Organizer's copy of the competition.
-        final: True to publish private scores, ranks and the shake-up too, after the end.
+        final: True to publish private scores, ranks and their changes too, after the end.
         retired: True, with `final`, to publish the scores of all methods too, if the test sets will not be
             used again.
         out: Folder to write to; None for the competition's folder.

@@ -52,7 +52,9 @@ def test_prototypes_stay_unfitted_and_runs_get_the_hashes(contest):
     assert not hasattr(prototype, "fitted_")
     assert {path: path.read_bytes() for path in contest.private.iterdir()} == before
     names = [f"{part}/constant.csv" for part in ("submissions", "validation")]
-    assert predicted_files(contest.root) == {name: {sha256(contest.root / name)} for name in names}
+    assert predicted_files(contest.root) == {
+        name: {sha256(contest.root / name): "baseline"} for name in names
+    }
 
 
 def test_a_method_of_ones_own_gets_a_plain_file_name(contest):
@@ -125,10 +127,11 @@ def test_a_run_is_a_line(competition):
     log_run(competition, "stack", BASELINES["stack"], 4.25, 'first, "tried"\n')
     log_run(competition, "forest", Tabular(RandomForestRegressor(random_state=5)), math.nan)
     first, second = rows(competition)
-    assert [*first] == ["time", "method", "parameters", "seed", "score", "note", "files"]
+    assert [*first] == ["time", "method", "parameters", "seed", "score", "note", "files", "kind"]
     told = (first["method"], first["seed"], first["score"], first["note"])
     assert told == ("stack", "0", "4.2500", 'first, "tried"')
     assert json.loads(first["parameters"]) == {"seed": 0}
+    assert (first["kind"], second["kind"]) == ("baseline", "yours")
     assert datetime.strptime(first["time"], "%Y-%m-%d %H:%M:%S")
     assert (second["seed"], second["score"], json.loads(second["parameters"])["max_depth"]) == ("5", "", None)
 
