@@ -13,7 +13,6 @@ from submission.files import sha256
 from submission.pack import unpacked, write_archive
 
 LISTED = ("sample_submission.csv", "val/targets.csv")
-FILES = tuple(f"public/{name}" for name in ("competition.json", *LISTED))
 
 
 @pytest.fixture
@@ -21,31 +20,22 @@ def packed(competition: Competition, tmp_path: Path) -> Path:
     return write_archive(competition, tmp_path / "out" / "comp.zip")
 
 
-def test_it_unpacks_to_a_participants_copy(competition: Competition, packed: Path, tmp_path: Path) -> None:
-    expected = {f"comp/public/{name}" for name in (*LISTED, "competition.json")}
-    with zipfile.ZipFile(packed) as archive:
-        found = set(archive.namelist())
-        assert found == expected | {"comp/README.md", "comp/card.md", "comp/croissant.json"}
-        for name in expected:
-            assert archive.read(name) == (competition.root.parent / name).read_bytes()
-        archive.extractall(tmp_path / "participant")
-    copy = Competition.open(tmp_path / "participant" / "comp")
-    assert with_fields(copy, root=competition.root) == competition
-
-
-def test_it_is_unpacked_once_into_the_working_folder(packed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_unpacks_once_to_a_participants_copy_in_the_working_folder(
+    competition: Competition, packed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(packed.parent)
-    copy = unpacked("comp.zip")
-    assert copy == Path("unseen-comp") == unpacked(copy)
-    assert {*Competition.open(copy).files} == {*LISTED}
+    copy = Competition.open(unpacked("comp.zip"))
+    assert with_fields(copy, root=competition.root) == competition
+    expected = {f"public/{name}" for name in (*LISTED, "competition.json")}
+    assert {path.relative_to(copy.root).as_posix() for path in copy.root.rglob("*.*")} == expected
     with zipfile.ZipFile(packed) as archive:
-        assert all((copy / name).read_bytes() == archive.read(f"comp/{name}") for name in FILES)
-    assert sorted(path.as_posix() for path in copy.rglob("*.*")) == [f"unseen-comp/{name}" for name in FILES]
-    (copy / FILES[1]).unlink()
-    unpacked("comp.zip")
-    assert not (copy / FILES[1]).exists(), "it is there already"
-    (copy / FILES[0]).unlink()  # it was interrupted
-    assert Competition.open(unpacked("comp.zip")).text(LISTED[0])
+        cards = {"comp/README.md", "comp/card.md", "comp/croissant.json"}
+        assert {*archive.namelist()} == cards | {f"comp/{name}" for name in expected}
+    assert all((copy.root / name).read_bytes() == (competition.root / name).read_bytes() for name in expected)
+    (copy.public / LISTED[0]).unlink()
+    assert not list(unpacked("comp.zip").rglob(LISTED[0])), "what is there is not unpacked again"
+    (copy.public / "competition.json").unlink()
+    assert Competition.open(unpacked("comp.zip")).text(LISTED[0]), "what was interrupted is"
 
 
 @pytest.mark.parametrize(
