@@ -29,10 +29,10 @@ from submission.files import sha256, sweep, write_text
 from submission.metrics import Score
 from submission.page import escaped, templates
 from submission.predictions import predicted_files
-from submission.scoretable import Methods, Targets, score_table
+from submission.scoretable import LEGEND, Methods, Targets, score_cells
 from submission.scoring import validate
 from submission.solution import SolutionRow, counting_rows
-from submission.table import Tabular, cell
+from submission.table import Tabular, cell, text_table
 
 PRIVATE = "leaderboard_private.csv"
 LONGEST = 1.3
@@ -274,8 +274,8 @@ def read_methods(competition: Competition, part: str = "test") -> tuple[Methods,
     return methods, warnings
 
 
-def organizer_table(competition: Competition, markdown: bool = False) -> str:
-    """Returns the scores of the kit's methods on all test sets, by group, as text or as Markdown.
+def organizer_table(competition: Competition) -> str:
+    """Returns the scores of the kit's methods on all test sets, by group, as text for a terminal.
 
     There is a table for each metric, the ranking one first; below it stands which methods the paired test
     tells apart.
@@ -294,7 +294,8 @@ def organizer_table(competition: Competition, markdown: bool = False) -> str:
         if 0 < len(together) <= MOST_GROUPS:
             notes.append(f"Not told apart: {'; '.join(together)}.")
         heading = f"{title}\n\n" if len(competition.metrics) > 1 else ""
-        texts.append("\n".join([heading + score_table(targets, methods, markdown), *filter(None, notes)]))
+        table = f"{heading}{text_table(score_cells(targets, methods))}\n\n{LEGEND}"
+        texts.append("\n".join([table, *filter(None, notes)]))
     return "\n\n".join(texts)
 
 

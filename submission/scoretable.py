@@ -24,7 +24,7 @@ from submission.metrics import Score, rmse_interval, score, skill
 from submission.predictions import read_predictions
 from submission.scoring import read_targets, validate
 from submission.solution import SolutionRow
-from submission.table import cell, markdown_table, text_table
+from submission.table import cell, text_table
 from submission.tracks import TRACKS
 
 CONSTANT = "constant"
@@ -317,12 +317,6 @@ def score_cells(targets: Targets, methods: Methods) -> list[list[str]]:
     rows.append([NOISE_FLOOR, floors[ALL], "", "", "", "", "", *(floors[group] for group in groups)])
     filled = [column for column in zip(*rows, strict=True) if any(column[1:])]
     return [list(row) for row in zip(*filled, strict=True)]
-
-
-def score_table(targets: Targets, methods: Methods, markdown: bool = False) -> str:
-    """Returns the table of `score_cells` as text or as Markdown, with its legend."""
-    rows = score_cells(targets, methods)
-    return f"{markdown_table(rows) if markdown else text_table(rows)}\n\n{LEGEND}"
 
 
 def constant_predictions(competition: Competition, part: str) -> dict[str, float]:

@@ -11,17 +11,18 @@ import argparse
 from pathlib import Path
 
 import real
-from pages import record_markdown
+from pages import record
 from sklearn.base import clone
 
 from baselines import BASELINES
 from baselines.run.predict import predict
-from leaderboard.publish import organizer_table, publish
+from leaderboard.publish import organizer_table, publish, read_methods
 from oracle import ORACLES
 from starter.making.build import build
 from starter.observing.observation import unmet
 from starter.tracks.accuracy.settings import AccuracySettings
 from submission import Competition
+from submission.scoretable import Targets, score_cells
 from submission.scoring import read_targets
 from submission.solution import solution_of
 
@@ -81,10 +82,11 @@ def main() -> None:
     chosen = {name: methods[name] for name in options.only or methods}
     predict(competition, {n: m for n, m in chosen.items() if not unmet(m.needs, competition)})
     publish(competition)
-    table = organizer_table(competition, markdown=True)
     if options.write:
-        record_markdown("accuracy-methods", table)
-    print(table)
+        targets = Targets.of_solution(competition, solution_of(competition))
+        head, *rows = score_cells(targets, read_methods(competition)[0])
+        record("accuracy-methods", [dict(zip(head, row, strict=True)) for row in rows])
+    print(organizer_table(competition))
     print(outside(competition))
 
 

@@ -16,15 +16,15 @@ from submission.scoretable import (
     Families,
     Targets,
     constant_predictions,
+    score_cells,
     score_lines,
-    score_table,
     score_validation,
     validation_report,
     validation_scores,
 )
 from submission.scoring import validate
 from submission.solution import solution_of
-from submission.table import csv_table
+from submission.table import csv_table, markdown_table, text_table
 
 SIZES = (100, 100, 200, 200, 400, 400)
 
@@ -65,13 +65,14 @@ def test_lines_are_by_group_and_best_first(targets: Targets) -> None:
 
 def test_the_table_in_a_terminal_and_in_markdown(targets: Targets) -> None:
     methods = {"constant": dict.fromkeys(targets.ids, 0.45), "mine": off(targets, *[5.0] * 6)}
-    assert score_table(targets, methods).splitlines()[:4] == [
+    rows = score_cells(targets, methods)
+    assert text_table(rows).splitlines() == [
         "method        RMSE  skill    MAE  Spearman  by group      a      b",
         "mine          5.00   0.97   5.00      1.00      5.00   5.00   5.00",
         "constant     28.14   0.00  25.00               28.14  26.30  29.86",
         "noise floor   3.04                                     3.44   2.58",
     ]
-    assert score_table(targets, methods, markdown=True).splitlines()[1] == (
+    assert markdown_table(rows).splitlines()[1] == (
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     )
     assert csv_table([["x", "y"], [1, math.nan], ["-a", -0.001]]) == "x,y\n1,\n-a,0.00\n"

@@ -182,16 +182,16 @@ def validate(competition: "Competition", file: Path, *, as_json: bool = False) -
     """
     from submission.scoring import validate as check
 
-    problems, found = list[str](), dict[str, float]()
     try:
         found = check(competition, file)
     except InvalidSubmission as error:
         if not as_json:
             raise
-        problems = list(error.problems)
+        echo(json.dumps({"valid": False, "problems": error.problems}))
+        raise Exit(1) from error
     if as_json:
-        echo(json.dumps({"valid": not problems, "problems": problems}))
-        raise Exit(1 if problems else 0)
+        echo(json.dumps({"valid": True, "problems": []}))
+        return
     low, high = min(found.values()), max(found.values())
     echo(f"valid: {len(found)} of {len(found)} predictions, {low:.2f} to {high:.2f}")
     if competition.private.exists():
