@@ -11,7 +11,7 @@ from starter.making.build import build
 
 
 @pytest.fixture(scope="session")
-def competition(tmp_path_factory):
+def noisy(tmp_path_factory):
     """12 + 3 + 2 sets of 50 images of random pixels, and two untrained networks, that no test may change."""
     folder = tmp_path_factory.mktemp("noise")
     rng = np.random.default_rng(0)

@@ -20,25 +20,25 @@ from submission.scoring import read_targets
 
 
 @pytest.fixture(scope="module")
-def whole(competition, tmp_path_factory):
+def whole(noisy, tmp_path_factory):
     """The same, but that every meta-train set shows the whole base in its order, as the challenge's do."""
     root = tmp_path_factory.mktemp("whole") / "contest"
-    shutil.copytree(competition.root, root)
-    recipes = [rendering.recipe for rendering in PublicSets(competition).train]
+    shutil.copytree(noisy.root, root)
+    recipes = [rendering.recipe for rendering in PublicSets(noisy).train]
     lines = [Recipe(recipe.name, recipe.seed, recipe.ops[1:]).to_json() for recipe in recipes]
     write_text(root / "public/train/recipes.jsonl", "".join(f"{line}\n" for line in lines))
-    files = {**competition.files, "train/recipes.jsonl": sha256(root / "public/train/recipes.jsonl")}
-    base = len(PublicSets(competition).base)
-    sizes = {**competition.sizes, "train": dict.fromkeys(competition.sets("train"), base)}
-    with_fields(competition, root=root, files=files, sizes=sizes).save()
+    files = {**noisy.files, "train/recipes.jsonl": sha256(root / "public/train/recipes.jsonl")}
+    base = len(PublicSets(noisy).base)
+    sizes = {**noisy.sizes, "train": dict.fromkeys(noisy.sets("train"), base)}
+    with_fields(noisy, root=root, files=files, sizes=sizes).save()
     return Competition.open(root)
 
 
-def expected(competition, part):
+def expected(noisy, part):
     """The sets as the competition has them, in its order."""
     if part == "train":
-        return [rendering.recipe.render(rendering.base) for rendering in PublicSets(competition).train]
-    return [read_npz(competition.file(f"{part}/{name}.npz"), name) for name in competition.sets(part)]
+        return [rendering.recipe.render(rendering.base) for rendering in PublicSets(noisy).train]
+    return [read_npz(noisy.file(f"{part}/{name}.npz"), name) for name in noisy.sets(part)]
 
 
 def assert_same(found, wanted):
@@ -62,18 +62,16 @@ def contents(folder):
 
 @pytest.mark.parametrize("part", ["train", "val"])
 @pytest.mark.parametrize("layout", ["npz", "folders"])
-def test_sets_and_their_accuracies_are_read_back(competition, tmp_path, part, layout):
-    folder = materialize(competition, out=tmp_path, layout=layout, part=part)
+def test_sets_and_their_accuracies_are_read_back(noisy, tmp_path, part, layout):
+    folder = materialize(noisy, out=tmp_path, layout=layout, part=part)
     paths = set_names(folder)
-    assert [path.removeprefix(f"{folder}/").removesuffix(".npz") for path in paths] == list(
-        competition.sets(part)
-    )
-    for path, wanted in zip(paths, expected(competition, part), strict=True):
-        found = load_images(path, competition.classes)
-        order = np.lexsort((np.arange(50), np.array(competition.classes)[wanted.labels]))
+    assert [path.removeprefix(f"{folder}/").removesuffix(".npz") for path in paths] == list(noisy.sets(part))
+    for path, wanted in zip(paths, expected(noisy, part), strict=True):
+        found = load_images(path, noisy.classes)
+        order = np.lexsort((np.arange(50), np.array(noisy.classes)[wanted.labels]))
         assert_same(found, wanted if layout == "npz" else wanted.take(order))
-    ids = competition.ids(part)
-    assert read_predictions(folder / "targets.csv", ids, "target") == read_targets(competition, part)
+    ids = noisy.ids(part)
+    assert read_predictions(folder / "targets.csv", ids, "target") == read_targets(noisy, part)
 
 
 def test_datacv_has_one_file_of_labels_where_all_sets_show_the_same_images(whole, tmp_path):
@@ -88,25 +86,25 @@ def test_datacv_has_one_file_of_labels_where_all_sets_show_the_same_images(whole
         assert_same(load_stored(stored, whole.classes), wanted)
 
 
-def test_datacv_has_a_folder_a_set_where_they_differ(competition, tmp_path):
+def test_datacv_has_a_folder_a_set_where_they_differ(noisy, tmp_path):
     for part in ("train", "val"):
-        folder = materialize(competition, out=tmp_path, layout="datacv", part=part)
+        folder = materialize(noisy, out=tmp_path, layout="datacv", part=part)
         assert folder == tmp_path / {"train": "train_data", "val": "val"}[part]
-        assert listed(folder) == list(competition.sets(part))
-        for stored, wanted in zip(stored_sets(folder), expected(competition, part), strict=True):
-            found = load_stored(stored, competition.classes)
+        assert listed(folder) == list(noisy.sets(part))
+        for stored, wanted in zip(stored_sets(folder), expected(noisy, part), strict=True):
+            found = load_stored(stored, noisy.classes)
             assert found.name == wanted.name
             assert_same(found, wanted)
 
 
-def test_test_sets_are_numbered_from_1_and_have_no_labels(competition, tmp_path):
-    assert materialize(competition, out=tmp_path, layout="datacv", part="test") == tmp_path / "test_data"
+def test_test_sets_are_numbered_from_1_and_have_no_labels(noisy, tmp_path):
+    assert materialize(noisy, out=tmp_path, layout="datacv", part="test") == tmp_path / "test_data"
     assert listed(tmp_path / "test_data") == ["001.npy", "002.npy"]
-    assert listed(materialize(competition, out=tmp_path, layout="npz", part="test")) == [
+    assert listed(materialize(noisy, out=tmp_path, layout="npz", part="test")) == [
         "test_0001.npz",
         "test_0002.npz",
     ]
-    for number, wanted in enumerate(expected(competition, "test"), 1):
+    for number, wanted in enumerate(expected(noisy, "test"), 1):
         found = np.load(tmp_path / f"test_data/00{number}.npy", allow_pickle=False)
         np.testing.assert_array_equal(found, wanted.images)
         np.testing.assert_array_equal(read_npz(tmp_path / f"test/test_000{number}.npz").images, found)
@@ -114,8 +112,8 @@ def test_test_sets_are_numbered_from_1_and_have_no_labels(competition, tmp_path)
 
 
 @pytest.mark.parametrize(("part", "file"), [("train", "train_data.npy"), ("val", "val_sets.npy")])
-def test_datacv_accuracies_stand_in_the_order_of_the_files(competition, whole, tmp_path, part, file):
-    for number, each in enumerate((competition, whole)):
+def test_datacv_accuracies_stand_in_the_order_of_the_files(noisy, whole, tmp_path, part, file):
+    for number, each in enumerate((noisy, whole)):
         materialize(each, out=tmp_path / str(number), layout="datacv", part=part)
         targets = list(read_targets(each, part).values())
         for i, subject in enumerate(each.subjects):
@@ -125,7 +123,7 @@ def test_datacv_accuracies_stand_in_the_order_of_the_files(competition, whole, t
             np.testing.assert_allclose(found, wanted, rtol=0, atol=5e-7)
 
 
-def test_after_an_interruption_it_goes_on_and_ends_in_the_same_bytes(competition, tmp_path, monkeypatch):
+def test_after_an_interruption_it_goes_on_and_ends_in_the_same_bytes(noisy, tmp_path, monkeypatch):
     encode, left = cv2.imencode, iter(range(120))
 
     def interrupted(*arguments):
@@ -135,15 +133,15 @@ def test_after_an_interruption_it_goes_on_and_ends_in_the_same_bytes(competition
 
     monkeypatch.setattr("cv2.imencode", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        materialize(competition, out=tmp_path / "stopped", layout="folders")
+        materialize(noisy, out=tmp_path / "stopped", layout="folders")
     monkeypatch.undo()
     folder = tmp_path / "stopped/train"
     written = {path: path.stat().st_mtime_ns for path in folder.iterdir() if path.is_dir()}
-    assert 0 < len(written) < len(competition.sets("train"))
+    assert 0 < len(written) < len(noisy.sets("train"))
     (folder / ".train_0012.tmp").mkdir()  # as a kill leaves one
-    materialize(competition, out=tmp_path / "stopped", layout="folders")
+    materialize(noisy, out=tmp_path / "stopped", layout="folders")
     assert written == {path: path.stat().st_mtime_ns for path in written}
-    materialize(competition, out=tmp_path / "whole", layout="folders")
+    materialize(noisy, out=tmp_path / "whole", layout="folders")
     assert contents(tmp_path / "stopped") == contents(tmp_path / "whole")
 
 
@@ -155,29 +153,27 @@ def test_after_an_interruption_it_goes_on_and_ends_in_the_same_bytes(competition
         *(({"classes": ("a", name, "c")}, {"layout": "folders"}, "class") for name in ("a/b", "a\\b", "..")),
     ],
 )
-def test_what_cannot_be_done_is_refused_before_anything_is_written(
-    competition, tmp_path, changes, arguments, word
-):
+def test_what_cannot_be_done_is_refused_before_anything_is_written(noisy, tmp_path, changes, arguments, word):
     with pytest.raises(UnusableInput, match=word):
-        materialize(with_fields(competition, **changes), out=tmp_path / "new", **arguments)
+        materialize(with_fields(noisy, **changes), out=tmp_path / "new", **arguments)
     with pytest.raises(UnusableInput, match="is inside the competition"):
-        materialize(competition, out=competition.public / "sets")
-    without = with_fields(competition, sizes={**competition.sizes, "val": {}})
+        materialize(noisy, out=noisy.public / "sets")
+    without = with_fields(noisy, sizes={**noisy.sizes, "val": {}})
     with pytest.raises(UnusableInput, match="no val sets"):
         materialize(without, out=tmp_path / "new", part="val")
     assert not list(tmp_path.glob("new/*/*"))
 
 
-def test_a_folder_with_something_else_is_left_alone(competition, whole, tmp_path):
+def test_a_folder_with_something_else_is_left_alone(noisy, whole, tmp_path):
     (tmp_path / "mine/train").mkdir(parents=True)
     (tmp_path / "mine/train/thesis.txt").write_text("mine")
     with pytest.raises(
         UnusableInput, match=r"mine/train holds other files, or was made with other settings: name"
     ):
-        materialize(competition, out=tmp_path / "mine")
-    materialize(competition, out=tmp_path / "sets", layout="npz", part="val")
+        materialize(noisy, out=tmp_path / "mine")
+    materialize(noisy, out=tmp_path / "sets", layout="npz", part="val")
     before = contents(tmp_path / "sets")
-    for other, layout in ((competition, "folders"), (competition, "datacv"), (whole, "npz")):
+    for other, layout in ((noisy, "folders"), (noisy, "datacv"), (whole, "npz")):
         with pytest.raises(UnusableInput, match=r"sets/val holds other files"):
             materialize(other, out=tmp_path / "sets", layout=layout, part="val")
     assert contents(tmp_path / "sets") == before

@@ -36,54 +36,54 @@ def cells(path, row):
     return np.stack(found)
 
 
-def test_shows_the_first_images_of_each_set_in_the_order_asked_for(competition, tmp_path):
-    names = [competition.sets("test")[1], "train_0002", competition.sets("val")[0]]
-    path = contact_sheet(competition, names, tmp_path / "below" / "sheet.png")
+def test_shows_the_first_images_of_each_set_in_the_order_asked_for(noisy, tmp_path):
+    names = [noisy.sets("test")[1], "train_0002", noisy.sets("val")[0]]
+    path = contact_sheet(noisy, names, tmp_path / "below" / "sheet.png")
     assert path == tmp_path / "below" / "sheet.png"
-    train = {rendering.name: rendering for rendering in PublicSets(competition).train}
+    train = {rendering.name: rendering for rendering in PublicSets(noisy).train}
     expected = [
-        read_npz(competition.public / f"test/{names[0]}.npz").images,
+        read_npz(noisy.public / f"test/{names[0]}.npz").images,
         train["train_0002"].render(),
-        read_npz(competition.public / f"val/{names[2]}.npz").images,
+        read_npz(noisy.public / f"val/{names[2]}.npz").images,
     ]
     for row, images in enumerate(expected):
         np.testing.assert_array_equal(cells(path, row), images[:COLUMNS])
 
 
-def test_without_names_the_first_of_each_part(competition, tmp_path):
-    first = [name for part, count in SHOWN_SETS.items() for name in competition.sets(part)[:count]]
+def test_without_names_the_first_of_each_part(noisy, tmp_path):
+    first = [name for part, count in SHOWN_SETS.items() for name in noisy.sets(part)[:count]]
     assert {name.split("_")[0] for name in first} == {"train", "val", "test"}
-    contact_sheet(competition, [], tmp_path / "all.png")
-    contact_sheet(competition, first, tmp_path / "named.png")
+    contact_sheet(noisy, [], tmp_path / "all.png")
+    contact_sheet(noisy, first, tmp_path / "named.png")
     assert (tmp_path / "all.png").read_bytes() == (tmp_path / "named.png").read_bytes()
     assert cv2.imread(str(tmp_path / "all.png")).shape[0] == len(first) * ROW
 
 
-def test_captions_tell_operations_and_accuracy_where_they_are_public(competition):
-    sets = PublicSets(competition)
-    train, val, test = (competition.sets(part)[0] for part in ("train", "val", "test"))
+def test_captions_tell_operations_and_accuracy_where_they_are_public(noisy):
+    sets = PublicSets(noisy)
+    train, val, test = (noisy.sets(part)[0] for part in ("train", "val", "test"))
     operations = ", ".join(name for name, _ in sets.train[0].recipe.ops)
-    accuracies = {part: read_targets(competition, part) for part in ("train", "val")}
+    accuracies = {part: read_targets(noisy, part) for part in ("train", "val")}
     for part, texts in (("train", [train, operations]), ("val", [val])):
         told = [f"{net} {100 * accuracies[part][f'{net}/{texts[0]}']:.1f} %" for net in ("net", "net2")]
         assert caption(sets, part, texts[0]) == "   ".join([*texts, *told])
     assert caption(sets, "test", test) == test
 
 
-def test_an_unknown_set_is_refused_with_those_there_are(competition, tmp_path):
+def test_an_unknown_set_is_refused_with_those_there_are(noisy, tmp_path):
     with pytest.raises(UnusableInput) as error:
-        contact_sheet(competition, ["train_0001", "tset_0001"], tmp_path / "sheet.png")
+        contact_sheet(noisy, ["train_0001", "tset_0001"], tmp_path / "sheet.png")
     assert "'tset_0001'" in str(error.value)
     assert "val_0001 ... val_0003" in str(error.value)
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("place", ["private/solution.csv", "public/val/targets.csv", "sheet.csv"])
-def test_nothing_of_the_competition_is_written_over(competition, place):
-    out = competition.root / place
+def test_nothing_of_the_competition_is_written_over(noisy, place):
+    out = noisy.root / place
     before = out.read_bytes() if out.exists() else None
     with pytest.raises(UnusableInput, match=r"choose a path outside it|must end in \.png"):
-        contact_sheet(competition, ["test_0001"], out)
+        contact_sheet(noisy, ["test_0001"], out)
     assert (out.read_bytes() if out.exists() else None) == before
 
 
