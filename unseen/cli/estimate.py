@@ -98,6 +98,5 @@ def estimate(
     pages += [wanted] if ask else []
     echo(data.read_text() if as_json else "\n".join(map(str, (f"{found}\n", *pages, data))), nl=not as_json)
     if fail_below is not None and (low := found.below(fail_below, fail_on)):
-        certainty = {"certain": "certainly", "likely": "likely", "possible": "possibly"}[fail_on]
-        echo(f"{certainty} below {100 * fail_below:g} %: {', '.join(low)}", err=True)
+        echo(f"below {100 * fail_below:g} % ({fail_on}): {', '.join(low)}", err=True)
         raise Exit(1)

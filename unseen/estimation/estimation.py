@@ -20,16 +20,17 @@ from submission.arrays import Pixels
 from submission.files import write_text
 from submission.page import encoded, harmless, templates
 from submission.table import text_table
+from unseen.estimation.shift import FAR
 
 if TYPE_CHECKING:
     from starter.images.figure import Drawn
 
-INSIDE, NEAR = 1.0, 2.0
-"""Largest `SetEstimate.outside` of a set that is inside of the labelled data, and of one that is near it."""
+INSIDE = 1.0
+"""Largest `SetEstimate.outside` of a set that is inside of the labelled data; above `FAR` it is far."""
 SHOWN = ("images", "accuracy", "low", "high", "difference", "fallen", "distance", "outside")
 """Attributes of a `SetEstimate` that are columns of the table."""
-THUMBNAIL = 96
-"""Longer side of a picture on the page, in pixels."""
+THUMBNAIL, PICTURES = 96, 12
+"""Longer side of a picture on the page, in pixels, and number of a set's images to label that it shows."""
 FAIL_ON = {"certain": "high", "likely": "accuracy", "possible": "low"}
 """What lies below the limit at an alarm: the whole interval, the estimate (then it is more likely than not
 that the accuracy does), or the lower end."""
@@ -51,7 +52,7 @@ class SetEstimate:
         high: Upper end of the interval.
         difference: Estimate minus the accuracy on the labelled images.
         fallen: "yes" if the whole interval lies below the labelled accuracy minus the margin, "no" if it
-            lies above, else "cannot tell"; also "cannot tell" if the logits seem to be scaled.
+            lies above and the set is not far, else "cannot tell"; also if the logits seem to be scaled.
         shares: Estimated share of each class, (k,).
         distance: Wasserstein distance between the log-odds of the confidences in this set and in labelled
             images with its class shares, in standard deviations; near 0 for two halves of one set.
@@ -63,7 +64,6 @@ class SetEstimate:
             the labelled images are. None if no image is sure enough.
         methods: Estimate of each method, by name.
         remarks: Reasons for a wide interval, a sentence each.
-        least_sure: Rows of the images of which the model is least sure.
         labels: Number of the set's images whose labels count (`Estimation.answered`).
     """
 
@@ -81,18 +81,17 @@ class SetEstimate:
     sure: tuple[float, float] | None
     methods: Mapping[str, float]
     remarks: tuple[str, ...]
-    least_sure: tuple[int, ...]
     labels: int = 0
 
     def interval(self, level: float) -> str:
         """Returns the interval in percent and its level, or "range" if the set is far and has no labels."""
-        told = "range" if self.outside > NEAR and not self.labels else f"{100 * level:g} %"
+        told = "range" if self.outside > FAR and not self.labels else f"{100 * level:g} %"
         return f"{100 * self.low:.1f} to {100 * self.high:.1f}, {told}"
 
     @property
     def place(self) -> str:
         """The word for `outside`: "inside" up to 1, "near" up to 2, else "far"."""
-        return "inside" if self.outside <= INSIDE else "near" if self.outside <= NEAR else "far"
+        return "inside" if self.outside <= INSIDE else "near" if self.outside <= FAR else "far"
 
 
 @dataclass(frozen=True)
@@ -183,16 +182,20 @@ class Estimation:
         return [each.name for each in self.sets if getattr(each, FAIL_ON[fail_on]) < accuracy]
 
     def sure(self, each: SetEstimate) -> str:
-        """Returns which images should be classed as well as the labelled ones; "" if all, or with labels."""
-        if each.labels or (each.sure is not None and each.sure[1] > 0.995):
+        """Returns which images should be as accurate as the labelled ones; "" if none, all, or labelled."""
+        if each.labels or each.sure is None or each.sure[1] > 0.995:
             return ""
-        if each.sure is None:
-            return f"no confidence is high enough to expect {100 * self.accuracy:.1f} % right above it"
         confidence, share = each.sure
         return (
             f"above a confidence of {confidence:.2f} ({100 * share:.0f} % of its images) expect "
             f"{100 * self.accuracy:.1f} % right, as of the labelled ones"
         )
+
+    def verdict(self, each: SetEstimate) -> str:
+        """Returns whether a set's accuracy has fallen, a sentence."""
+        told = {"yes": "The accuracy has fallen", "no": "The accuracy has not fallen"}
+        limit = f"by more than {100 * self.margin:g} points"
+        return f"{told.get(each.fallen, 'Nobody can tell whether the accuracy has fallen')} {limit}."
 
     def remarks(self, each: SetEstimate) -> list[str]:
         """Returns the reasons for uncertainty, and which images are sure."""
@@ -214,23 +217,19 @@ class Estimation:
         return answered(self, read_answers(Path(path), self))
 
     def plot(self) -> "Drawn":
-        """Returns a chart of the estimates with their intervals, in the order of the sets.
-
-        If the sets are windows of a stream, the order is that of time.
-        """
+        """Returns a chart of the estimates with their intervals, in the order of the sets."""
         from starter.images.figure import new_figure  # Matplotlib is slow to import
 
-        figure = new_figure(max(4.0, min(0.5 * len(self.sets) + 2, 14)), 3.2)
+        figure = new_figure(4.4, min(0.24 * len(self.sets) + 0.9, 20))
         axes = figure.subplots()
-        x = np.arange(len(self.sets))
+        y = np.arange(len(self.sets))
         middle, low, high = (100 * self.table[name] for name in ("accuracy", "low", "high"))
-        mark = "o-" if len(x) > 3 else "o"
-        axes.errorbar(x, middle, yerr=[middle - low, high - middle], fmt=mark, capsize=3)
-        axes.axhline(100 * self.accuracy, color="black", linewidth=1)
-        axes.axhline(100 * (self.accuracy - self.margin), color="black", linewidth=1, linestyle=":")
-        step = max(1, len(x) // 20)
-        axes.set_xticks(x[::step], list(self.table.index)[::step], rotation=30, ha="right", fontsize=8)
-        axes.set(ylabel="estimated accuracy, %", ylim=(0, 100))
+        axes.errorbar(middle, y, xerr=[middle - low, high - middle], fmt="o", markersize=4, capsize=2)
+        axes.axvline(100 * self.accuracy, color="black", linewidth=1)
+        axes.axvline(100 * (self.accuracy - self.margin), color="black", linewidth=1, linestyle=":")
+        step = max(1, len(y) // 60)
+        axes.set_yticks(y[::step], [name[-18:] for name in self.table.index[::step]], fontsize=8)
+        axes.set(xlabel="estimated accuracy, %", xlim=(0, 100), ylim=(len(y) - 0.5, -0.5))
         return figure
 
     def __str__(self) -> str:
@@ -270,6 +269,35 @@ class Estimation:
         """Returns the same text for a notebook."""
         return f"<pre>{escape(str(self))}</pre>"
 
+    def html(self, photos: Photos = MappingProxyType({})) -> str:
+        """Returns a page that loads nothing; of sets in `photos` it shows images to label."""
+        text = templates(Path(__file__).parent).get_template("page.html")
+        chart = encoded(self.plot()._repr_png_()) if len(self.sets) >= CHARTED else ""
+        drawn = self.ask(PICTURES)
+        asked = {each.name: drawn.row[drawn.set == harmless(each.name)].tolist() for each in self.sets}
+        shown = {
+            name: [(_thumbnail(images[row][1]), images[row][0]) for row in asked[name]]
+            for name, images in photos.items()
+        }
+        return text.render(found=self, chart=chart, shown=shown, asked=asked)
+
+    def to_json(self, fail_below: float | None = None, fail_on: str = "likely") -> str:
+        """Returns all numbers as JSON, and the sets that are below a limit (`below`)."""
+        below = None
+        if fail_below is not None:
+            below = {"limit": fail_below, "on": fail_on, "below": self.below(fail_below, fail_on)}
+        values = {
+            "fail_below": below,
+            "warning": self.warning,
+            "labelled": {"accuracy": self.accuracy, "images": self.images},
+            "level": self.level,
+            "margin": self.margin,
+            "classes": self.classes,
+            "sets": [asdict(each) for each in self.sets],
+            "check": [{**asdict(each), "true": true} for each, true in self.halves],
+        }
+        return json.dumps(values, indent=1, sort_keys=True) + "\n"
+
 
 def write_estimation(
     found: Estimation,
@@ -278,37 +306,11 @@ def write_estimation(
     fail_below: float | None = None,
     fail_on: str = "likely",
 ) -> tuple[Path, ...]:
-    """Write ``estimate.html``, ``.csv`` and ``.json`` and return their paths; the page loads nothing.
-
-    The page shows the `photos` of which the model is least sure; only the JSON has the limit `fail_below`,
-    and the sets that are below it by `fail_on`.
-    """
+    """Write ``estimate.html``, ``.csv`` and ``.json`` and return their paths."""
     page, table, data = (folder / f"estimate.{kind}" for kind in ("html", "csv", "json"))
-    unsure = {
-        each.name: [photos[each.name][row] for row in each.least_sure]
-        for each in found.sets
-        if each.name in photos
-    }
-    text = templates(Path(__file__).parent).get_template("page.html")
-    chart = encoded(found.plot()._repr_png_()) if len(found.sets) >= CHARTED else ""
-    shown = {name: [(_thumbnail(image), file) for file, image in images] for name, images in unsure.items()}
-    write_text(page, text.render(found=found, chart=chart, shown=shown))
+    write_text(page, found.html(photos))
     write_text(table, found.table.rename(index=harmless).to_csv(float_format="%.6f", lineterminator="\n"))
-    files = {name: [file for file, _ in images] for name, images in unsure.items()}
-    below = None
-    if fail_below is not None:
-        below = {"limit": fail_below, "on": fail_on, "below": found.below(fail_below, fail_on)}
-    values = {
-        "fail_below": below,
-        "warning": found.warning,
-        "labelled": {"accuracy": found.accuracy, "images": found.images},
-        "level": found.level,
-        "margin": found.margin,
-        "classes": found.classes,
-        "sets": [{**asdict(each), "least_sure_files": files.get(each.name)} for each in found.sets],
-        "check": [{**asdict(each), "true": true} for each, true in found.halves],
-    }
-    write_text(data, json.dumps(values, indent=1, sort_keys=True) + "\n")
+    write_text(data, found.to_json(fail_below, fail_on))
     return page, table, data
 
 

@@ -16,10 +16,10 @@ from baselines.contract.estimator import Estimator
 from baselines.contract.intervals import Remoteness
 from starter.observing.observation import MetaTrain, Observation, Source, once
 from submission.arrays import FloatArray, IntArray
-from unseen.estimation.estimation import NEAR, SetEstimate
+from unseen.estimation.estimation import SetEstimate
 from unseen.estimation.inputs import Asked
 from unseen.estimation.intervals import CONSTANTS, WITH_META_TRAIN, Signs, interval
-from unseen.estimation.shift import Labelled, Shift, divided
+from unseen.estimation.shift import FAR, Labelled, Shift, divided
 
 METHODS = ("atc-ne-ts", "doc-ts", "cot", "cott", "cott-em", "mlls", "cbpe", "suitability")
 """Methods that need logits alone."""
@@ -32,7 +32,6 @@ shift. With meta-train sets the estimate is `gated`'s, and these show how sure i
 DISAGREE = 0.1
 """Smallest range of the methods' estimates, a fraction, that counts as disagreement."""
 FEW = 100
-LEAST_SURE = 12
 UNKNOWN = 0.02
 OTHER_SHARES = 0.25
 """Smallest difference of class shares that is remarked on: half the sum of absolute differences."""
@@ -104,8 +103,9 @@ class Fitted:
     def estimate(self, seen: Observation, asked: Asked) -> SetEstimate:
         """Returns the estimate of one set, its interval and verdict, and the estimate of each method.
 
-        A set whose logits seem to be scaled is read with them as they are and with the scale removed: the
-        estimate is the mean of both, and the range spans both intervals.
+        No set that is far is said not to have fallen: confidences can rise while accuracy falls. A set whose
+        logits seem to be scaled is read with them as they are and with the scale removed: the estimate is
+        the mean of both, and the range spans both intervals.
         """
         readings = [self.read(seen)]
         shift = readings[0].shift
@@ -114,8 +114,8 @@ class Fitted:
         constants = WITH_META_TRAIN if self.meta_train else CONSTANTS
         accuracy, low, high = interval([each.signs for each in readings], asked.level, constants)
         bar = self.accuracy - asked.margin
-        fallen = "yes" if high < bar else "no" if low > bar else "cannot tell"
         outside = self.meta_train.distance(seen) if self.meta_train else shift.outside
+        fallen = "yes" if high < bar else "no" if low > bar and outside <= FAR else "cannot tell"
         return SetEstimate(
             name=seen.set_name,
             images=len(seen),
@@ -131,7 +131,6 @@ class Fitted:
             sure=self._sure(seen, accuracy),
             methods=readings[0].methods,
             remarks=self._remarks(seen, readings[0], outside),
-            least_sure=tuple(map(int, np.argsort(confidence_log_odds(seen), kind="stable")[:LEAST_SURE])),
         )
 
     def read(self, seen: Observation) -> Reading:
@@ -178,7 +177,7 @@ class Fitted:
             f"confidences fit the labelled ones times {shift.scale:.2g}: was a temperature changed? If not, "
             "how sure the model is has changed; the range spans both": shift.scale != 1,
             f"it is far from {self.compared}, {outside:.1f} times the usual distance: its accuracy may lie "
-            "outside of the range, on either side": outside > NEAR,
+            "outside of the range, on either side": outside > FAR,
             f"the methods disagree, {told}: label some of these images": high - low >= DISAGREE,
             "its classes have other shares than the labelled images": (
                 np.abs(own - source_prior(self.source)).sum() / 2 >= OTHER_SHARES

@@ -101,7 +101,7 @@ def estimate_seen(
     """Estimate the accuracy on observed sets from the observed labelled images; see `estimate`."""
     if asked.window is not None:
         seen = [
-            _part(whole, rows, f"{whole.set_name} {rows[0]}")
+            _part(whole, rows, f"{whole.set_name} {rows[0]}-{rows[-1]}")
             for whole in seen
             for rows in windows(len(whole), asked.window)
         ]

@@ -98,7 +98,7 @@ def estimate_images(
     found = estimate_sets(classifier, known, sets, asked, encoders)
     if asked.window is not None:
         photos = {
-            f"{name} {rows[0]}": each[rows[0] :][: len(rows)]
+            f"{name} {rows[0]}-{rows[-1]}": each[rows[0] :][: len(rows)]
             for name, each in photos.items()
             for rows in windows(len(each), asked.window)
         }

@@ -61,16 +61,12 @@ def judged(signs: Signs, constants: Constants = CONSTANTS) -> tuple[FloatArray, 
     too low. Where labelled images with the set's class shares do not explain its confidences, COTT is nearer:
     it does not take a collapse of the classifier for few classes. Without a shift both are nearly equal.
     """
-    weight = 1 - 1 / (1 + (np.asarray(signs.distance) / constants.turn) ** POWER)
+    distance, moved = np.asarray(signs.distance), np.asarray(signs.moved)
+    weight = 1 - 1 / (1 + (distance / constants.turn) ** POWER)
     turning = 2 * np.sqrt(weight * (1 - weight)) * signs.gap
-    squares = np.square([signs.sampling, signs.spread]).sum(axis=0) + constants.floor**2
-    for factor, sign in (
-        (constants.apart, signs.distance),
-        (constants.turning, turning),
-        (constants.moved, signs.moved),
-    ):
-        squares = squares + np.square(factor * np.asarray(sign))
-    return signs.mean - weight * signs.gap, np.sqrt(squares)
+    parts = [signs.sampling, signs.spread, constants.floor, constants.apart * distance]
+    parts += [constants.turning * turning, constants.moved * moved]
+    return signs.mean - weight * signs.gap, np.sqrt(sum(np.square(part) for part in parts))
 
 
 def interval(

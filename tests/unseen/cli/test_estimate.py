@@ -44,7 +44,7 @@ def test_json_is_all_that_is_printed_and_classes_are_named_by_a_file(files):
 def test_a_job_can_go_by_the_exit_code(files):
     assert run(*files, "--fail-below", "0.8").code == 0
     result = run(*files, "noise.npy", "--fail-below", "0.8", check=False)
-    assert (result.code, result.text.splitlines()[-1]) == (1, "likely below 80 %: noise")
+    assert (result.code, result.text.splitlines()[-1]) == (1, "below 80 % (likely): noise")
 
 
 def test_labels_that_it_asks_for_count(files):

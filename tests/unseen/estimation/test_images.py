@@ -109,8 +109,8 @@ def test_an_empty_folder_is_a_class_of_which_nothing_is_labelled(photos, weights
         estimated(weights, "today", train_sets=0)
     found, pictures = estimated(weights, "today", train_sets=0, classes=CLASSES, window=50)
     assert (found.classes, "gated" in found.table) == (CLASSES, False)
-    assert list(pictures) == [each.name for each in found.sets] == ["today 0", "today 50"]
-    assert len(pictures["today 50"]) == 50
+    assert list(pictures) == [each.name for each in found.sets] == ["today 0-49", "today 50-99"]
+    assert len(pictures["today 50-99"]) == 50
 
 
 def test_folders_may_have_any_names_and_images_get_the_size_asked_for(photos, weights):
@@ -143,7 +143,7 @@ def test_parts_have_the_same_shares_of_classes():
     assert np.ptp(counts, axis=0).max() <= 1
 
 
-def test_the_page_shows_what_the_model_is_least_sure_of(photos, weights):
+def test_the_page_shows_images_to_label(photos, weights):
     given = ("--labelled", "val", "--unlabelled", "today", "--train-sets", "0")
     run("estimate", "--model", f"tiny={weights}", *given)
-    assert Path("estimate.html").read_text().count('<img alt="Image ') == 12
+    assert Path("estimate.html").read_text().count('<img alt="An image ') == 12
