@@ -1,4 +1,4 @@
-"""The Dockerfile and the hosted CI run what README.md and .ci/run say."""
+"""The Dockerfile and the hosted CI run what docs/how-to/publishing.md and .ci/run say."""
 
 import re
 from pathlib import Path
@@ -25,10 +25,11 @@ def test_the_image_holds_what_is_installed() -> None:
 
 def test_the_image_is_installed_as_the_scoring_host_of_ci_is() -> None:
     """.ci/run makes that host from a wheel and scores with it."""
-    ci, readme = ((ROOT / name).read_text(encoding="utf-8") for name in (".ci/run", "README.md"))
+    pages = (".ci/run", "docs/how-to/publishing.md")
+    ci, page = ((ROOT / name).read_text(encoding="utf-8") for name in pages)
     (packages,) = set(re.findall(r"pip install --no-cache-dir ([a-z0-9 ]+) &&", DOCKERFILE))
     assert f'bin/pip" install -q {packages}\n' in ci
-    assert f"pip install {packages} && pip install --no-deps -e ." in readme
+    assert f"pip install {packages} && pip install --no-deps -e ." in page
     assert "pip install --no-cache-dir --no-deps ." in DOCKERFILE
 
 
