@@ -45,7 +45,7 @@ def of_known(draws: int) -> list[dict[str, object]]:
             found = list(drawn(np.argsort(confidence), right, count, draws))
             widths = [each.high - each.low for each in found]
             held = [each.low <= accuracy <= each.high for each in found]
-            line = {"true accuracy": accuracy, "labels": count, "coverage": float(np.mean(held))}
+            line: dict[str, object] = {"true accuracy": accuracy, "labels": count, "coverage": float(np.mean(held))}
             line |= {"mean width, points": 100 * float(np.mean(widths))}
             lines.append(line | {"least": 100 * float(np.min(widths))})
     return lines
