@@ -86,6 +86,7 @@ def test_a_scoring_host_needs_four_packages(contest, monkeypatch):
         [0, "rescore", "contest", "--void", "test_0003", "--reason", "mislabelled"],
         [0, "verify", "contest"],
         [0, "leaderboard", "contest"],
+        [0, "compare", "test.csv"],
         [0, "pack", "contest"],
         [0, "export", "codabench", "contest", "codabench"],
         [0, "export", "kaggle", "contest", "kaggle"],
