@@ -36,7 +36,7 @@ def drawn(order: np.ndarray, right: np.ndarray, count: int, draws: int) -> Itera
 
 def of_known(draws: int) -> list[dict[str, object]]:
     """Coverage and widths on sets of known accuracies."""
-    rng, lines, n = np.random.default_rng(0), [], 1000
+    rng, lines, n = np.random.default_rng(0), list[dict[str, object]](), 1000
     for accuracy in (0.5, 0.8, 0.95, 1.0):
         confidence = rng.normal(size=n)
         right = np.zeros(n, bool)
@@ -45,9 +45,15 @@ def of_known(draws: int) -> list[dict[str, object]]:
             found = list(drawn(np.argsort(confidence), right, count, draws))
             widths = [each.high - each.low for each in found]
             held = [each.low <= accuracy <= each.high for each in found]
-            line: dict[str, object] = {"true accuracy": accuracy, "labels": count, "coverage": float(np.mean(held))}
-            line |= {"mean width, points": 100 * float(np.mean(widths))}
-            lines.append(line | {"least": 100 * float(np.min(widths))})
+            lines.append(
+                {
+                    "true accuracy": accuracy,
+                    "labels": count,
+                    "coverage": float(np.mean(held)),
+                    "mean width, points": 100 * float(np.mean(widths)),
+                    "least": 100 * float(np.min(widths)),
+                }
+            )
     return lines
 
 
