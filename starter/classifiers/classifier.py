@@ -207,9 +207,9 @@ class Classifier:
                 f"{self}: images must be uint8, an array (n, h, w, 3) or a tensor (n, 3, h, w) with n >= 1, "
                 f"got {images.dtype} with channels-first shape {tuple(images.shape)}"
             )
-        inputs = images.to(self.device, torch.float32, memory_format=torch.channels_last)
+        inputs = images.to(self.device).float().div_(255)
         mean, std = torch.tensor([self.mean, self.std], device=self.device).view(2, 3, 1, 1)
-        return (inputs / 255).sub_(mean).div_(std)
+        return inputs.sub_(mean).div_(std).contiguous(memory_format=torch.channels_last)
 
 
 def check_device(device: str) -> None:
