@@ -47,8 +47,8 @@ def estimate(
     Options:
         sets (SET): Further sets.
         unlabelled (FILE|DIR): A set without labels; more may follow as SETs.
-        logits (FILE): The labelled images' logits (n, k), .npy.
-        labels (FILE): Their labels (n,), columns of logits, .npy.
+        logits (FILE): The labelled images' logits (n, k): .npy, .npz, .csv.
+        labels (FILE): Their labels (n,): columns of logits, or --classes.
         model (NAME=WEIGHTS): A model, as for build.
         labelled (DIR): With a model: folder of CLASS/IMAGE.
         classes (FILE): The model's classes in order, one a line.

@@ -68,19 +68,10 @@ def draw(
     files: Files = MappingProxyType({}),
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Returns the images to label, `count` of each set or all that it has, with the labels known already.
+    """Returns a table of `count` images of each set to label: set, row (from 0), file (if known) and label.
 
-    With the same seed, a larger count adds images to those of a smaller one.
-
-    Args:
-        found: The estimates of the sets.
-        count: Number of images, an int >= 1.
-        answers: Labels that are known; their images come first, whether drawn or not.
-        files: Names of the images' files.
-        seed: Seed of the draw, an int.
-
-    Returns:
-        Columns set, row (counted from 0), file (if there are `files`) and label, which is "" or known.
+    With the same seed, a larger count adds images to those of a smaller one. Images whose labels are known
+    come first, whether drawn or not.
     """
     drawn = dict(answers)
     for seen in found.seen:

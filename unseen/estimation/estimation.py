@@ -25,8 +25,6 @@ from unseen.estimation.shift import FAR
 if TYPE_CHECKING:
     from starter.images.figure import Drawn
 
-INSIDE = 1.0
-"""Largest `SetEstimate.outside` of a set that is inside of the labelled data; above `FAR` it is far."""
 SHOWN = ("images", "accuracy", "low", "high", "difference", "fallen", "distance", "outside")
 """Attributes of a `SetEstimate` that are columns of the table."""
 THUMBNAIL, PICTURES = 96, 12
@@ -61,9 +59,9 @@ class SetEstimate:
             images with the set's class shares.
         scale: Factor by which the set's logits seem to have been multiplied; 1 where nothing says so.
         sure: A confidence, and the share of images above it: these are expected to be classed as well as
-            the labelled images are. None if no image is sure enough.
+            the labelled images are. The share is 0 if no image is sure enough.
         methods: Estimate of each method, by name.
-        remarks: Reasons for a wide interval, a sentence each.
+        remarks: Reasons for a wide interval, and which images are sure, a sentence each.
         labels: Number of the set's images whose labels count (`Estimation.answered`).
     """
 
@@ -78,7 +76,7 @@ class SetEstimate:
     distance: float
     outside: float
     scale: float
-    sure: tuple[float, float] | None
+    sure: tuple[float, float]
     methods: Mapping[str, float]
     remarks: tuple[str, ...]
     labels: int = 0
@@ -91,7 +89,7 @@ class SetEstimate:
     @property
     def place(self) -> str:
         """The word for `outside`: "inside" up to 1, "near" up to 2, else "far"."""
-        return "inside" if self.outside <= INSIDE else "near" if self.outside <= FAR else "far"
+        return "inside" if self.outside <= 1 else "near" if self.outside <= FAR else "far"
 
 
 @dataclass(frozen=True)
@@ -151,11 +149,6 @@ class Estimation:
             )
         return ""
 
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """The names of all methods."""
-        return tuple(self.sets[0].methods)
-
     @cached_property
     def table(self) -> pd.DataFrame:
         """The estimates, one row for each set.
@@ -168,12 +161,6 @@ class Estimation:
         ]
         return pd.DataFrame(rows).set_index("name").rename_axis("set")
 
-    @property
-    def shares(self) -> pd.DataFrame:
-        """The estimated shares of the classes, one row for each set, one column for each class."""
-        rows = {each.name: each.shares for each in self.sets}
-        return pd.DataFrame.from_dict(rows, orient="index", columns=self.classes).rename_axis("set")
-
     def below(self, accuracy: float, fail_on: str = "likely") -> list[str]:
         """Returns the names of the sets below `accuracy`, a fraction: certainly, likely or possibly.
 
@@ -181,25 +168,11 @@ class Estimation:
         """
         return [each.name for each in self.sets if getattr(each, FAIL_ON[fail_on]) < accuracy]
 
-    def sure(self, each: SetEstimate) -> str:
-        """Returns which images should be as accurate as the labelled ones; "" if none, all, or labelled."""
-        if each.labels or each.sure is None or each.sure[1] > 0.995:
-            return ""
-        confidence, share = each.sure
-        return (
-            f"above a confidence of {confidence:.2f} ({100 * share:.0f} % of its images) expect "
-            f"{100 * self.accuracy:.1f} % right, as of the labelled ones"
-        )
-
     def verdict(self, each: SetEstimate) -> str:
         """Returns whether a set's accuracy has fallen, a sentence."""
         told = {"yes": "The accuracy has fallen", "no": "The accuracy has not fallen"}
         limit = f"by more than {100 * self.margin:g} points"
         return f"{told.get(each.fallen, 'Nobody can tell whether the accuracy has fallen')} {limit}."
-
-    def remarks(self, each: SetEstimate) -> list[str]:
-        """Returns the reasons for uncertainty, and which images are sure."""
-        return list(filter(None, (*each.remarks, self.sure(each))))
 
     def ask(self, count: int) -> pd.DataFrame:
         """Returns `count` images of each set to label: columns set, row and label, which is empty.
@@ -243,12 +216,11 @@ class Estimation:
             text_table(checks),
             "",
             text_table([head, *map(self._cells, self.sets)]),
-            *(f"{each.name}: {remark}" for each in self.sets for remark in self.remarks(each)),
+            *(f"{each.name}: {remark}" for each in self.sets for remark in each.remarks),
             f"fallen: by more than {100 * self.margin:g} points; distance: of the confidences from those "
             "in labelled images with the set's class shares; outside: distance from "
             f"{self.compared}, 1 is usual without a shift; range: no level is promised so far outside",
-            f"the estimate is the mean of {', '.join(self.centres)}; the files also show "
-            f"{', '.join(name for name in self.methods if name not in self.centres)}",
+            f"the estimate is the mean of {', '.join(self.centres)}; the files show other methods too",
         ]
         return "\n".join(lines)
 
@@ -283,11 +255,10 @@ class Estimation:
 
     def to_json(self, fail_below: float | None = None, fail_on: str = "likely") -> str:
         """Returns all numbers as JSON, and the sets that are below a limit (`below`)."""
-        below = None
-        if fail_below is not None:
-            below = {"limit": fail_below, "on": fail_on, "below": self.below(fail_below, fail_on)}
         values = {
-            "fail_below": below,
+            "fail_below": fail_below,
+            "fail_on": fail_on,
+            "below": [] if fail_below is None else self.below(fail_below, fail_on),
             "warning": self.warning,
             "labelled": {"accuracy": self.accuracy, "images": self.images},
             "level": self.level,

@@ -29,8 +29,6 @@ CENTRES = ("atc-ne-ts", "cott-em")
 """The methods whose mean, with those of a second model, is the estimate from logits: by threshold, and by
 transport under the set's own class prior. Methods that average confidences estimate too high under natural
 shift. With meta-train sets the estimate is `gated`'s, and these show how sure it is."""
-DISAGREE = 0.1
-"""Smallest range of the methods' estimates, a fraction, that counts as disagreement."""
 FEW = 100
 UNKNOWN = 0.02
 OTHER_SHARES = 0.25
@@ -116,6 +114,7 @@ class Fitted:
         bar = self.accuracy - asked.margin
         outside = self.meta_train.distance(seen) if self.meta_train else shift.outside
         fallen = "yes" if high < bar else "no" if low > bar and outside <= FAR else "cannot tell"
+        sure = self._sure(seen, accuracy)
         return SetEstimate(
             name=seen.set_name,
             images=len(seen),
@@ -128,9 +127,9 @@ class Fitted:
             distance=shift.distance,
             outside=outside,
             scale=shift.scale,
-            sure=self._sure(seen, accuracy),
+            sure=sure,
             methods=readings[0].methods,
-            remarks=self._remarks(seen, readings[0], outside),
+            remarks=self._remarks(seen, readings[0], outside, sure),
         )
 
     def read(self, seen: Observation) -> Reading:
@@ -144,12 +143,11 @@ class Fitted:
         signs = Signs(middle, gap, spread, sampling, shift.distance, shift.moved)
         return Reading(found, shift, signs)
 
-    def _sure(self, seen: Observation, accuracy: float) -> tuple[float, float] | None:
+    def _sure(self, seen: Observation, accuracy: float) -> tuple[float, float]:
         """Returns a confidence, and the share of images above it, which are as accurate as the labelled ones.
 
         Each image's probability of being right comes from a regression on the labelled images' confidences,
-        whose intercept is moved so that the probabilities average to the set's estimate; None if no image
-        is sure enough.
+        whose intercept is moved so that the probabilities average to the set's estimate.
         """
         intercept, slope = _line(self.source)
         sure = np.sort(confidence_log_odds(seen))[::-1]
@@ -160,16 +158,13 @@ class Fitted:
         moved = brentq(lambda x: right(x).mean() - np.clip(accuracy, 1e-3, 1 - 1e-3), -1000, 1000)
         means = np.cumsum(right(moved)) / np.arange(1, len(sure) + 1)
         count = int((means >= self.accuracy).sum())  # the means fall with the confidence
-        return (float(expit(sure[count - 1])), count / len(sure)) if count else None
+        return float(expit(sure[max(count, 1) - 1])), count / len(sure)
 
-    def _remarks(self, seen: Observation, reading: Reading, outside: float) -> tuple[str, ...]:
+    def _remarks(
+        self, seen: Observation, reading: Reading, outside: float, sure: tuple[float, float]
+    ) -> tuple[str, ...]:
         """Returns the reasons for an uncertain estimate, a sentence each."""
         shift, own = reading.shift, np.array(reading.shift.shares)
-        judging = {
-            reading.methods[name]: name for name in (*self.centres, "doc-ts") if name in reading.methods
-        }
-        low, high = min(judging), max(judging)
-        told = f"from {100 * low:.0f} % ({judging[low]}) to {100 * high:.0f} % ({judging[high]})"
         labelled = np.bincount(self.source.labels, minlength=len(own)) > 0
         predicted = predicted_shares(seen.predicted, len(own))
         lacking = ", ".join(self.classes[row] for row in np.flatnonzero(~labelled & (predicted > 0)))
@@ -178,7 +173,6 @@ class Fitted:
             "how sure the model is has changed; the range spans both": shift.scale != 1,
             f"it is far from {self.compared}, {outside:.1f} times the usual distance: its accuracy may lie "
             "outside of the range, on either side": outside > FAR,
-            f"the methods disagree, {told}: label some of these images": high - low >= DISAGREE,
             "its classes have other shares than the labelled images": (
                 np.abs(own - source_prior(self.source)).sum() / 2 >= OTHER_SHARES
             ),
@@ -186,5 +180,7 @@ class Fitted:
                 predicted[~labelled].sum() >= UNKNOWN
             ),
             f"{len(seen)} images are few: chance alone moves their accuracy by some points": len(seen) < FEW,
+            f"above a confidence of {sure[0]:.2f} ({100 * sure[1]:.0f} % of its images) expect "
+            f"{100 * self.accuracy:.1f} % right, as of the labelled ones": 0 < sure[1] < 0.995,
         }
         return tuple(reason for reason, holds in reasons.items() if holds)

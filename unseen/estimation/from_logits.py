@@ -47,9 +47,9 @@ def estimate(
     (['today', 'harder'], True)
 
     Args:
-        logits: Logits of the labelled images, (n, k): an array, a tensor of PyTorch, a table of pandas, or an
-            .npy file. The model must not have been trained on these images.
-        labels: Class of each labelled image, a column of its logits, (n,).
+        logits: Logits of the labelled images, (n, k): an array, a tensor of PyTorch, a table of pandas, or a
+            file (.npy, .npz with one array, .csv). The model must not have been trained on these images.
+        labels: Class of each labelled image, a column of its logits or one of `classes`, (n,).
         unlabelled: Logits of one set, (m, k); of several sets in a list; or of sets by name.
         second: Logits of a second model, of the labelled images and of the sets, in the form of `unlabelled`;
             the share of images on which both models agree is then one of the methods.
@@ -67,7 +67,7 @@ def estimate(
     """
     asked = Asked(margin=margin, level=level, window=window)
     known = read_logits(logits, "logits", probabilities)
-    truth = read_labels(labels, known)
+    truth = read_labels(labels, known, classes)
     if len(classes) not in (0, known.shape[1]):
         raise UnusableInput(
             f"{len(classes)} classes are named, but the logits have {known.shape[1]} columns: name each"

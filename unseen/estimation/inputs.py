@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from starter.images.arrays import read_npy
+from starter.images.arrays import read_arrays, read_npy
 from submission.arrays import FloatArray, IntArray
 from submission.errors import UnusableInput, printable, unusable, why
 
@@ -26,7 +27,7 @@ TINY = 1e-12
 ROUNDED = 0.05
 """Largest difference of a row's sum from 1 that rounding of probabilities explains."""
 Array = ArrayLike | Path
-"""Numbers (an array, a tensor of PyTorch, a table of pandas, lists), or an .npy file of them."""
+"""Numbers (an array, a tensor of PyTorch, a table of pandas, lists), or a file that `read_file` takes."""
 Sets = Array | Sequence[Array] | Mapping[str, Array]
 """One set, several in a list, or several by name."""
 
@@ -80,10 +81,29 @@ def read_classes(path: Path) -> tuple[str, ...]:
     return names
 
 
+def read_file(path: Path) -> Any:
+    """Returns the array of an .npy file, of an .npz file with one, or the table in a .csv.
+
+    A first line of a table that has texts above numbers is its heading.
+    """
+    if path.suffix == ".npz":
+        return read_arrays(path, ("arr_0",))["arr_0"]
+    if path.suffix != ".csv":
+        return read_npy(path)
+    try:
+        table = pd.read_csv(path, header=None)
+    except (OSError, ValueError) as error:
+        raise unusable(path, f"no table that can be read ({why(error)})") from error
+    numbers = table.apply(pd.to_numeric, errors="coerce")
+    if numbers[1:].notna().all(axis=None):
+        table = numbers.dropna()
+    return table.to_numpy() if table.shape[1] > 1 else table[0].to_numpy()
+
+
 def read_numbers(given: Array, what: str, *shape: int | None) -> tuple[str, NDArray[Any]]:
     """Returns the name in messages, and finite numbers of this shape; None is any size of two or more."""
     if isinstance(given, Path | str):
-        what, given = str(given), read_npy(Path(given))
+        what, given = str(given), read_file(Path(given))
     if hasattr(given, "detach"):  # PyTorch's: of any device and precision, with or without gradient
         given = given.detach().cpu().double()
     try:
@@ -125,8 +145,8 @@ def read_logits(
     problem = ""
     if probabilities and not fractions:
         problem = "no probabilities (rows from 0 up, of sum 1): leave --probabilities out for logits"
-    elif not probabilities and (fractions or (low >= 0 and np.allclose(sums, 100, rtol=ROUNDED))):
-        problem = "probabilities, not logits: give fractions, and say so with --probabilities"
+    elif not probabilities and fractions:
+        problem = "probabilities, not logits: say so with --probabilities"
     elif not probabilities and low >= 0 and high <= 1 and high - low > 0.9:
         problem = (
             "numbers from 0 to 1 whose rows have other sums than 1, as after a sigmoid: give the logits; "
@@ -137,10 +157,14 @@ def read_logits(
     return (np.log(np.maximum(values, LEAST)) if probabilities else values).astype(np.float32)
 
 
-def read_labels(given: Array, logits: FloatArray) -> IntArray:
-    """Returns the class of each labelled image, int64 (n,), a column of its logits (n, k)."""
+def read_labels(given: Array, logits: FloatArray, classes: Sequence[str] = ()) -> IntArray:
+    """Returns the class of each labelled image, int64 (n,), a column of its logits (n, k), or its name."""
     n, k = logits.shape
-    name, values = read_numbers(given, "labels", n)
+    name = str(given) if isinstance(given, Path | str) else "labels"
+    texts = np.asarray(read_file(Path(name)) if name != "labels" else given)
+    if texts.dtype.kind in "OU" and not {*map(str, texts.flat)} - {*classes}:
+        texts = np.array([classes.index(str(each)) for each in texts.flat])
+    _, values = read_numbers(texts, name, n)
     if (values != np.rint(values)).any() or values.min() < 0 or values.max() >= k:
         raise UnusableInput(
             f"{name} must hold whole numbers, the column of each image's class in the logits, 0 to {k - 1}; "
@@ -169,7 +193,10 @@ def set_names(paths: Sequence[Path]) -> list[str]:
     ['monday/photos', 'tuesday/photos']
     """
     whole = [path.absolute() for path in paths]
-    names = [printable(path.stem if path.suffix.lower() in (".npy", ".zip") else path.name) for path in whole]
+    names = [
+        printable(path.stem if path.suffix.lower() in (".npy", ".npz", ".csv", ".zip") else path.name)
+        for path in whole
+    ]
     if len(set(names)) < len(names):
         names = [printable(path.as_posix()) for path in paths]
     if twice := [name for name in names if names.count(name) > 1]:

@@ -1,7 +1,7 @@
 """The interval of an estimate from logits: constants that hold over families of shifts."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import norm
@@ -64,9 +64,9 @@ def judged(signs: Signs, constants: Constants = CONSTANTS) -> tuple[FloatArray, 
     distance, moved = np.asarray(signs.distance), np.asarray(signs.moved)
     weight = 1 - 1 / (1 + (distance / constants.turn) ** POWER)
     turning = 2 * np.sqrt(weight * (1 - weight)) * signs.gap
-    parts = [signs.sampling, signs.spread, constants.floor, constants.apart * distance]
+    parts: list[Any] = [signs.sampling, signs.spread, constants.floor, constants.apart * distance]
     parts += [constants.turning * turning, constants.moved * moved]
-    return signs.mean - weight * signs.gap, np.sqrt(sum(np.square(part) for part in parts))
+    return signs.mean - weight * signs.gap, np.sqrt(np.square(np.broadcast_arrays(*parts)).sum(axis=0))
 
 
 def interval(

@@ -26,7 +26,6 @@ LARGE[9, 0] = 1e39
         (PROBABILITIES.round(2), False, "probabilities, not logits"),
         (LOGITS, True, "no probabilities"),
         (100 * PROBABILITIES, True, "no probabilities"),
-        (100 * PROBABILITIES, False, "give fractions"),
         (1 / (1 + np.exp(-3 * LOGITS)), False, "after a sigmoid"),
         ([LOGITS[:40], LOGITS[40:]], False, "no numbers that make one array"),
         ([["a", None]], False, "no numbers that make one array"),
@@ -41,6 +40,22 @@ LARGE[9, 0] = 1e39
 def test_logits_that_are_none_are_told(values, probabilities, message):
     with pytest.raises(UnusableInput, match=f"x.* {message}"):
         read_logits(values, "x", probabilities)
+
+
+def test_tables_archives_and_names_of_classes_are_read(tmp_path):
+    names = np.array(["ant", "bee", "cat", "dog"])
+    labels = np.arange(60) % 4
+    np.savez(tmp_path / "one.npz", LOGITS)
+    pd.DataFrame(LOGITS, columns=names).to_csv(tmp_path / "headed.csv", index=False)
+    pd.DataFrame(LOGITS).to_csv(tmp_path / "bare.csv", index=False, header=False)
+    pd.Series(names[labels]).to_csv(tmp_path / "names.csv", index=False, header=False)
+    for file in ("one.npz", "headed.csv", "bare.csv"):
+        assert read_logits(tmp_path / file, "x") == pytest.approx(LOGITS, abs=1e-6)
+    for given in (names[labels], [*names[labels]], tmp_path / "names.csv", labels):
+        assert (read_labels(given, LOGITS, tuple(names)) == labels).all()
+    (tmp_path / "empty.csv").write_text("")
+    with pytest.raises(UnusableInput, match=r"empty.csv: no table"):
+        read_logits(tmp_path / "empty.csv", "x")
 
 
 def test_probabilities_become_logits():
