@@ -10,7 +10,7 @@ from torch import nn
 
 from baselines import Constant
 from baselines.contract.conformance import example_meta_train, example_observation
-from oracle import ORACLES, Gated, OraA, OraB, OraL, Syp, training
+from oracle import ORACLES, OraA, OraB, OraL, Syp, training
 from oracle.ora_a import DRAWS
 from submission import UnusableInput
 
@@ -159,7 +159,6 @@ def test_a_loaded_oracle_predicts_the_same(name, tmp_path):
         *((OraB, {"tokens": "two"}), (OraB, {"heads": 5}), (OraB, {"heads": 0})),
         *((OraL, {"trees": 0}), (OraL, {"leaves": 1}), (OraL, {"rate": 0.0}), (OraL, {"most": 0})),
         *((OraL, {"seed": -1}), (OraL, {"estimate": "median"})),
-        (Gated, {"seed": -1}),
     ],
 )
 def test_refuses_parameters_by_name(oracle, wrong):
