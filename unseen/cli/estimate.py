@@ -65,7 +65,7 @@ def estimate(
     if (of_images, of_logits) not in (({False}, {True}), ({True}, {False})):
         raise UnusableInput("give either --logits and --labels, or --model and --labelled")
 
-    if fail_below is not None and fail_below > 1:
+    if (fail_below or 0) > 1:
         raise UnusableInput(f"--fail-below is a fraction, such as 0.8, got {fail_below:g}")
 
     wanted = out / "ask.csv"

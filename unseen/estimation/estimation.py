@@ -171,8 +171,8 @@ class Estimation:
     def verdict(self, each: SetEstimate) -> str:
         """Returns whether a set's accuracy has fallen, a sentence."""
         told = {"yes": "The accuracy has fallen", "no": "The accuracy has not fallen"}
-        limit = f"by more than {100 * self.margin:g} points"
-        return f"{told.get(each.fallen, 'Nobody can tell whether the accuracy has fallen')} {limit}."
+        said = told.get(each.fallen, "Nobody can tell whether the accuracy has fallen")
+        return f"{said} by more than {100 * self.margin:g} points."
 
     def ask(self, count: int) -> pd.DataFrame:
         """Returns `count` images of each set to label: columns set, row and label, which is empty.
@@ -220,7 +220,7 @@ class Estimation:
             f"fallen: by more than {100 * self.margin:g} points; distance: of the confidences from those "
             "in labelled images with the set's class shares; outside: distance from "
             f"{self.compared}, 1 is usual without a shift; range: no level is promised so far outside",
-            f"the estimate is the mean of {', '.join(self.centres)}; the files show other methods too",
+            f"estimated from {' and '.join(self.centres)}, and the distance; the files show other methods",
         ]
         return "\n".join(lines)
 
@@ -258,7 +258,7 @@ class Estimation:
         values = {
             "fail_below": fail_below,
             "fail_on": fail_on,
-            "below": [] if fail_below is None else self.below(fail_below, fail_on),
+            "below": self.below(fail_below or 0.0, fail_on),
             "warning": self.warning,
             "labelled": {"accuracy": self.accuracy, "images": self.images},
             "level": self.level,

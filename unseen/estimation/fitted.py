@@ -83,7 +83,7 @@ class Fitted:
         second = WITH_SECOND if seen.peers else ()
         methods = {name: clone(BASELINES[name]).fit(meta) for name in (*names, *second)}
         own = {LEARNT: learnt[0]} if learnt else {}
-        called = tuple(map(str, classes)) or tuple(map(str, range(k)))
+        called = tuple(map(str, classes or range(k)))
         nearest = learnt[1] if learnt else None
         centres = tuple(own) or (*CENTRES, *second)
         return cls(source, {**own, **methods}, centres, Labelled(source), nearest, called)

@@ -44,9 +44,9 @@ class Asked:
         skip_unreadable (SHARE): Share of unreadable images to allow.
         device: The device that runs classifiers: cpu, cuda, cuda:1, mps.
         engine: What runs a model: openvino, or torch. [openvino on CPUs]
-        margin: A fall of more than this, a fraction, is told.
+        margin: Report a fall larger than this fraction.
         level: Of the intervals.
-        window (IMAGES): Estimate each so many images, as of a stream.
+        window (IMAGES): Estimate every so many rows by themselves.
     """
 
     train_sets: int = 24
@@ -94,6 +94,8 @@ def read_file(path: Path) -> Any:
         table = pd.read_csv(path, header=None)
     except (OSError, ValueError) as error:
         raise unusable(path, f"no table that can be read ({why(error)})") from error
+    if table[0].isna()[0]:  # an index, which has no heading
+        table = table.drop(columns=0)
     numbers = table.apply(pd.to_numeric, errors="coerce")
     if numbers[1:].notna().all(axis=None):
         table = numbers.dropna()
@@ -162,8 +164,11 @@ def read_labels(given: Array, logits: FloatArray, classes: Sequence[str] = ()) -
     n, k = logits.shape
     name = str(given) if isinstance(given, Path | str) else "labels"
     texts = np.asarray(read_file(Path(name)) if name != "labels" else given)
-    if texts.dtype.kind in "OU" and not {*map(str, texts.flat)} - {*classes}:
-        texts = np.array([classes.index(str(each)) for each in texts.flat])
+    if texts.dtype.kind in "OU":
+        names = [*map(str, texts)][len(texts) - n == 1 :]  # below a heading
+        if unknown := {*names} - {*classes}:
+            raise UnusableInput(f"{name} holds {min(unknown)!r}, which is no class that --classes names")
+        texts = np.array([*map(classes.index, names)])
     _, values = read_numbers(texts, name, n)
     if (values != np.rint(values)).any() or values.min() < 0 or values.max() >= k:
         raise UnusableInput(

@@ -19,8 +19,6 @@ FAR = 2.0
 LOG_SCALE, FITS = np.log(10), 0.75
 """Largest logarithm of a scale, and how near to the labelled confidences scaled ones must come: a share of
 the usual distance."""
-LEAST_SCALE = 1.2
-"""Smallest scale, or one part of it, that is told."""
 TINY = 1e-9
 
 
@@ -116,8 +114,7 @@ class Labelled:
         found = minimize_scalar(
             distance, bounds=(-LOG_SCALE, LOG_SCALE), method="bounded", options={"xatol": 0.01}
         )
-        told = abs(found.x) > np.log(LEAST_SCALE) and found.fun < FITS * usual
-        return float(np.exp(found.x)) if told else 1.0
+        return float(np.exp(found.x)) if found.fun < FITS * usual else 1.0
 
 
 def divided(seen: Observation, scale: float) -> Observation:

@@ -48,10 +48,13 @@ def test_tables_archives_and_names_of_classes_are_read(tmp_path):
     np.savez(tmp_path / "one.npz", LOGITS)
     pd.DataFrame(LOGITS, columns=names).to_csv(tmp_path / "headed.csv", index=False)
     pd.DataFrame(LOGITS).to_csv(tmp_path / "bare.csv", index=False, header=False)
+    pd.DataFrame(LOGITS, columns=names).to_csv(tmp_path / "indexed.csv")
     pd.Series(names[labels]).to_csv(tmp_path / "names.csv", index=False, header=False)
-    for file in ("one.npz", "headed.csv", "bare.csv"):
+    pd.Series(names[labels], name="label").to_csv(tmp_path / "headed-names.csv", index=False)
+    for file in ("one.npz", "headed.csv", "bare.csv", "indexed.csv"):
         assert read_logits(tmp_path / file, "x") == pytest.approx(LOGITS, abs=1e-6)
-    for given in (names[labels], [*names[labels]], tmp_path / "names.csv", labels):
+    files = [tmp_path / "names.csv", tmp_path / "headed-names.csv"]
+    for given in (names[labels], [*names[labels]], *files, labels):
         assert (read_labels(given, LOGITS, tuple(names)) == labels).all()
     (tmp_path / "empty.csv").write_text("")
     with pytest.raises(UnusableInput, match=r"empty.csv: no table"):
@@ -69,8 +72,8 @@ def test_probabilities_become_logits():
     [
         (np.arange(59) % 4, r"\(60\), got \(59,\)"),
         (np.zeros((60, 1), int), "shape"),
-        (np.full(60, "cat"), "not numbers"),
-        (pd.Series(["cat"] * 60, dtype=object), "no numbers"),
+        (np.full(60, "cat"), "'cat', which is no class"),
+        (pd.Series(["cat"] * 60, dtype=object), "no class"),
         (np.arange(60) % 5, "0 to 3; they go from 0 to 4"),
         (np.arange(60) % 4 - 1, "0 to 3; they go from -1 to 2"),
         (np.full(60, 0.5), "whole numbers"),
