@@ -358,10 +358,10 @@ def decided_pairs(groups: Iterable[Sequence[int]]) -> str:
     """Returns a sentence about the pairs that are told apart; "" if no pair was compared.
 
     >>> decided_pairs([(1,), (1, 2), (2,), ()])
-    'The paired test tells 1 of 3 pairs (33 %) apart, at .05 over all pairs (Holm).'
+    'For 1 of 3 pairs (33 %) the difference is significant (paired test, 5 % over all pairs by Holm).'
     """
     apart = [set(one).isdisjoint(other) for one, other in combinations(filter(None, groups), 2)]
     if not apart:
         return ""
     share = f"{sum(apart)} of {len(apart)} pairs ({100 * sum(apart) / len(apart):.0f} %)"
-    return f"The paired test tells {share} apart, at .05 over all pairs (Holm)."
+    return f"For {share} the difference is significant (paired test, 5 % over all pairs by Holm)."

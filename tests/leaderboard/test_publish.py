@@ -247,6 +247,6 @@ def test_methods_that_the_paired_test_does_not_part_are_named(tmp_path: Path) ->
         write_predictions(competition.root / "submissions" / f"{name}.csv", found)
     as_predicted(competition)
     assert organizer_table(competition).splitlines()[-2:] == [
-        "The paired test tells 2 of 3 pairs (67 %) apart, at .05 over all pairs (Holm).",
+        "For 2 of 3 pairs (67 %) the difference is significant (paired test, 5 % over all pairs by Holm).",
         "Not told apart: near, twin.",
     ]
