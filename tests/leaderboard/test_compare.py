@@ -29,7 +29,7 @@ def test_the_table_has_means_intervals_and_groups(tmp_path):
     assert [line.split()[-1] for line in lines[1:4]] == ["1", "2", "2"]
     low, high = stats.t.interval(0.95, 39, values[:, 2].mean(), stats.sem(values[:, 2]))
     assert lines[1].split()[1:5] == [f"{values[:, 2].mean():.1f}", f"{low:.1f}", "to", f"{high:.1f}"]
-    assert "tells 2 of 3 pairs" in lines[6]
+    assert "2 of 3 pairs" in lines[6]
     assert compare(tmp_path / "scores.csv", lower=True).splitlines()[3].startswith("c")
 
 
