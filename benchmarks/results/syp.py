@@ -44,7 +44,7 @@ NATURAL = (
 MADE = ("balanced", "corruption", "corruption-few", "clean", "clean-few")
 GROUPS = ("natural", "natural-few", *MADE)
 ORACLE = ("ora-a", "ora-b", "syp")
-TABLES = ("1", "curves", "2", "3", "4", "5", "fig10")
+TABLES = ("1", "tokens", "curves", "2", "3", "4", "5", "fig10")
 
 
 def rows(table: str, arch: str, variant: str) -> dict[str, Estimator]:
@@ -58,6 +58,11 @@ def rows(table: str, arch: str, variant: str) -> dict[str, Estimator]:
             f"{name}, {count} steps": clone(methods[name]).set_params(iterations=count)
             for name, counts in CURVES.items()
             for count in counts
+        }
+    if table == "tokens":
+        ora_b = methods["ora-b"]
+        return {
+            f"ora-b, tokens={each}": clone(ora_b).set_params(tokens=each) for each in ("one", "indicators")
         }
     found = rows_of(table, methods)
     if table == "1" and variant == "released":
@@ -149,7 +154,9 @@ def main() -> None:
         for table in (each for each in TABLES if each in (options.only or TABLES)):
             if arch != "resnet56" and table != "1":
                 continue
-            kind = {"1": f"table-1-{arch}", "curves": "curves"}.get(table, f"ablations-{arch}")
+            kind = {"1": f"table-1-{arch}", "curves": "curves", "tokens": "tokens"}.get(
+                table, f"ablations-{arch}"
+            )
             for variant in ("paper", "released") if table == "1" else ("paper",):
                 for line, bias in lines(table, competition, variant):
                     print(line, flush=True)
