@@ -84,8 +84,6 @@ def _tell(competition: "Competition", team: str, receipt: "Receipt", note: str, 
         raise
     except (OSError, UnusableInput) as error:
         raise UnusableInput(f"submission {receipt.number} is entered, but then: {error}") from error
-    if not as_json:
-        options.tell_next("leaderboard", competition.root)
 
 
 def _update(competition: "Competition", silent: bool = False) -> None:
@@ -99,6 +97,7 @@ def _update(competition: "Competition", silent: bool = False) -> None:
     if not silent:
         options.warn(*board.warnings)
         echo(f"updated {board.csv} and {board.html}")
+        options.tell_next("leaderboard", competition.root)
 
 
 def team_add(competition: "Competition", name: str) -> None:
