@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +14,11 @@ from unseen.estimation.fitted import CENTRES, Fitted, Learnt
 from unseen.estimation.inputs import (
     Array,
     Asked,
+    Model,
     Sets,
     beside,
     comparable,
+    read_batches,
     read_labels,
     read_logits,
     read_numbers,
@@ -25,7 +28,7 @@ from unseen.estimation.inputs import (
 
 
 def estimate(
-    logits: Array,
+    logits: Array | Model,
     labels: Array,
     unlabelled: Sets,
     second: tuple[Array, Sets] | None = None,
@@ -48,13 +51,16 @@ def estimate(
 
     Args:
         logits: Logits of the labelled images, (n, k): an array, a tensor of PyTorch, a table of pandas, or a
-            file (.npy, .npz with one array, .csv). The model must not have been trained on these images.
-        labels: Class of each labelled image, a column of its logits or one of `classes`, (n,).
-        unlabelled: Logits of one set, (m, k); of several sets in a list; or of sets by name.
+            file (.npy, .npz with one array, .csv). The model must not have been trained on these images. Or
+            the model: a network of PyTorch, or a function from a batch of images to their logits.
+        labels: Class of each labelled image, a column of its logits or one of `classes`, (n,). With a model,
+            a DataLoader that gives (images, labels).
+        unlabelled: Logits of one set, (m, k); of several sets in a list; or of sets by name. With a model, a
+            DataLoader, or several by name, that give images, or (images, anything).
         second: Logits of a second model, of the labelled images and of the sets, in the form of `unlabelled`;
             the share of images on which both models agree is then one of the methods.
         features: Input of the model's last layer, (n, d) for the labelled images and (m, d) for each set, in
-            the form of `unlabelled`; sets are then compared by their features too.
+            the form of `unlabelled`; sets are then compared by their features too. A network tells its own.
         probabilities: True if the rows hold probabilities, not logits.
         margin: Fall in accuracy above which a set counts as fallen, a fraction in [0, 1].
         level: Level of the intervals, between 0 and 1.
@@ -66,7 +72,10 @@ def estimate(
         The estimate and interval of each set, with a check on halves of the labelled images.
     """
     asked = Asked(margin=margin, level=level, window=window)
-    known = read_logits(logits, "logits", probabilities)
+    given: Any = logits
+    if callable(logits):
+        given, labels, unlabelled, features = read_batches(logits, labels, unlabelled)
+    known = read_logits(given, "logits", probabilities)
     truth = read_labels(labels, known, classes)
     if len(classes) not in (0, known.shape[1]):
         raise UnusableInput(
@@ -74,16 +83,16 @@ def estimate(
         )
     sets = read_sets(unlabelled, known.shape[1], probabilities)
     named = {"the labelled images": known, **sets}
-    seen = [Observation(name, "model", each) for name, each in named.items()]
+    seen = [Observation(name, "model", values) for name, values in named.items()]
     if second is not None:
         whose = "the second model's logits"
-        for i, given in enumerate(beside(second, list(sets), whose)):
-            other = read_logits(given, f"{whose} of {seen[i].set_name}", probabilities, seen[i].logits.shape)
+        for i, each in enumerate(beside(second, list(sets), whose)):
+            other = read_logits(each, f"{whose} of {seen[i].set_name}", probabilities, seen[i].logits.shape)
             seen[i] = replace(seen[i], views={f"{PEER}second": other})
     if features is not None:
         width = None
-        for i, given in enumerate(beside(features, list(sets), "features")):
-            _, values = read_numbers(given, f"the features of {seen[i].set_name}", len(seen[i]), width)
+        for i, each in enumerate(beside(features, list(sets), "features")):
+            _, values = read_numbers(each, f"the features of {seen[i].set_name}", len(seen[i]), width)
             width = values.shape[1]
             seen[i] = replace(seen[i], features=values.astype(np.float32))
         seen = with_features(seen)

@@ -1,6 +1,6 @@
 """The input of an estimate: logits, labels and features, each checked."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -26,10 +26,13 @@ distances."""
 TINY = 1e-12
 ROUNDED = 0.05
 """Largest difference of a row's sum from 1 that rounding of probabilities explains."""
-Array = ArrayLike | Path
-"""Numbers (an array, a tensor of PyTorch, a table of pandas, lists), or a file that `read_file` takes."""
+Array = ArrayLike | Path | Iterable[Any]
+"""Numbers (an array, a tensor of PyTorch, a table of pandas, lists), or a file that `read_file` takes; beside
+a model, batches."""
 Sets = Array | Sequence[Array] | Mapping[str, Array]
 """One set, several in a list, or several by name."""
+Model = Callable[[Any], Any]
+"""A network of PyTorch, or a function: from a batch of images to their logits."""
 
 
 @dataclass(frozen=True)
@@ -229,6 +232,20 @@ def read_sets(given: Sets, classes: int, probabilities: bool = False) -> dict[st
     if not (named := by_name(given)):
         raise UnusableInput("no unlabelled set is given: name one or more")
     return {name: read_logits(each, name, probabilities, (None, classes)) for name, each in named.items()}
+
+
+def read_batches(model: Model, labelled: Any, sets: Any) -> tuple[Any, Any, dict[str, Any], Any]:
+    """Returns logits, labels, logits of the sets and features of all, from a model and batches of images."""
+    from starter.classifiers.networks.body import run_batches
+
+    logits, features, labels = run_batches(model, labelled)
+    if not labels:
+        raise UnusableInput("no labels: each batch of labelled images must be (images, labels)")
+    several = sets if isinstance(sets, Mapping) else {"set 1": sets}
+    found = {name: run_batches(model, batches) for name, batches in several.items()}
+    others = {name: each[1] for name, each in found.items()}
+    inner = None if features is None else (features, others)
+    return logits, np.concatenate(labels), {name: each[0] for name, each in found.items()}, inner
 
 
 def beside(given: tuple[Array, Sets], names: Sequence[str], what: str) -> list[Array]:

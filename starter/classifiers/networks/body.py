@@ -14,11 +14,13 @@ Importing runs code. A weights file may name such a function, but reading the fi
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_hook
 
 from starter.classifiers.networks.network import Network
 from starter.classifiers.specs import Spec, user_function
@@ -162,6 +164,34 @@ def with_body(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Returns the tensors under the kit's names, which are the module's own with "body." before them."""
     own = any(name.startswith(BODY) for name in tensors)
     return {name if own else f"{BODY}{name}": tensor for name, tensor in tensors.items()}
+
+
+def run_batches(
+    model: Callable[[Any], Any], batches: Iterable[Any]
+) -> tuple[Tensor, Tensor | None, list[Any]]:
+    """Returns the logits (n, k) that a model gives for batches, its features (n, d), and each batch's labels.
+
+    A batch is images, or images and their labels. Features are the input of the linear layer that gives the
+    logits; None if there is none.
+    """
+    if getattr(model, "training", False):
+        raise UnusableInput("the model is in training, where it gives other logits: call model.eval()")
+    place = next(model.parameters()).device if isinstance(model, nn.Module) else None
+    calls = list[tuple[Tensor, Tensor]]()
+    logits, features, labels = list[Tensor](), list[Tensor](), list[Any]()
+
+    def keep(layer: nn.Module, read: Any, output: Any) -> None:
+        if isinstance(layer, nn.Linear):
+            calls.append((read[0], output))
+
+    with register_module_forward_hook(keep), torch.inference_mode():
+        for batch in batches:
+            images, *others = batch if isinstance(batch, tuple | list) else [batch]
+            calls.clear()
+            logits.append(model(images if place is None else images.to(place)))
+            features += [read for read, output in calls if _gives(read, output, logits[-1])][-1:]
+            labels += others[:1]
+    return torch.cat(logits), torch.cat(features) if features else None, labels
 
 
 def _gives(features: Tensor, output: Tensor, logits: Tensor) -> bool:

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from torch.utils.data import DataLoader, TensorDataset
 
+import unseen
 from submission.errors import UnusableInput
 from unseen.estimation.inputs import beside, comparable, read_labels, read_logits, read_sets, windows
 
@@ -123,6 +125,29 @@ def test_tensors_and_tables_are_read_as_arrays_are():
     for given in (tensor, table):
         assert [each.shape for each in read_sets(given, 4).values()] == [(60, 4)]
         assert len(beside((given, given), ["today"], "features")) == 2
+
+
+def test_a_network_and_its_loaders_give_its_logits_and_features():
+    torch.manual_seed(0)
+    body = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(48, 16), torch.nn.ReLU())
+    network = torch.nn.Sequential(body, torch.nn.Linear(16, 3))
+    images, labels = torch.rand(300, 3, 4, 4), torch.arange(300) % 3
+    mine = DataLoader(TensorDataset(images[:200], labels[:200]), batch_size=64)
+    new = DataLoader(images[200:], batch_size=64)
+    with pytest.raises(UnusableInput, match=r"call model.eval\(\)"):
+        unseen.estimate(network, mine, new)
+    network.eval()
+    logits, features = (
+        [torch.cat([layer(batch) for batch in part.split(64)]) for part in (images[:200], images[200:])]
+        for layer in (network, body)
+    )
+    found = unseen.estimate(network, mine, {"new": new})
+    same = unseen.estimate(logits[0], labels[:200], {"new": logits[1]}, features=features)
+    pd.testing.assert_frame_equal(found.table, same.table)
+    bare = unseen.estimate(lambda batch: 2 * network(batch), mine, new)
+    assert (list(bare.table.index), bare.seen[0].features) == (["set 1"], None)
+    with pytest.raises(UnusableInput, match=r"must be \(images, labels\)"):
+        unseen.estimate(network, new, new)
 
 
 def test_windows_hold_every_image_once():
