@@ -119,7 +119,7 @@ def _decoded(data: bytes, name: str) -> str:
         at, problem = error.start, "not UTF-8 text"
     if at >= 0:
         line = len((data[:at] + b".").splitlines())
-        raise InvalidSubmission(name, [f"line {line}: {problem}; save the file as UTF-8"])
+        raise InvalidSubmission(name, [f"line {line}: {problem}; is this a CSV? Save it as UTF-8"])
     return text
 
 

@@ -5,13 +5,14 @@ import re
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TypeAlias
 
 from sklearn.base import BaseEstimator, clone
 
 from baselines.contract.estimator import Estimator
 from baselines.run.tabular import Tabular, described, is_tabular
-from baselines.run.user_method import load_method
+from baselines.run.user_method import class_name, load_method
 from starter.observing.observation import unmet
 from submission import Competition
 from submission.errors import UnusableInput
@@ -88,6 +89,8 @@ def _method_of(given: Given, kit: Mapping[str, Estimator], track: str) -> Estima
     if is_tabular(given):
         return Tabular(given, track)
     alike = get_close_matches(given.lower(), kit, 1) if isinstance(given, str) else []
+    if isinstance(given, str) and Path(f"{(module := given.removesuffix('.py'))}.py").is_file():
+        alike = [f"{module}:{class_name(module)}"]
     meant = f": did you mean {alike[0]}?" if alike else ";"
     raise UnusableInput(
         f"there is no method {given!r}{meant} the kit has {', '.join(kit)} for the {track} track; yours is a "
@@ -136,7 +139,7 @@ def set_parameter(methods: Mapping[str, Estimator], setting: str) -> None:
     name, _, parameter = target.rpartition(".")
     if not (name and parameter and text):
         raise UnusableInput(
-            f"--set {reprlib.repr(setting)} is not METHOD.PARAM=VALUE, as in ora-a.iterations=2000"
+            f"--set {reprlib.repr(setting)} is not METHOD.PARAM=VALUE; METHOD is {' or '.join(methods)}"
         )
     known = methods[name].parameters() if name in methods else {}
     if parameter not in known:

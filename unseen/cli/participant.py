@@ -1,12 +1,10 @@
 """The commands that run methods: of a participant, `demo`, and `ablate` for tables of papers."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from typer import Exit, echo
 
-from submission.errors import InvalidSubmission
 from unseen.cli.options import Many, chosen_for, of_track, repeated, tell_next
 
 if TYPE_CHECKING:
@@ -173,7 +171,7 @@ def report(
     echo("\n".join(map(str, (f"{validation_report(competition, found.predictions)}\n", *paths))))
 
 
-def validate(competition: "Competition", file: Path, *, as_json: bool = False) -> None:
+def validate(competition: "Competition", file: Path) -> None:
     """Check a submission.
 
     Prints "valid" and the range, or problems with line numbers. The exit code is 1 if there is a problem.
@@ -182,16 +180,7 @@ def validate(competition: "Competition", file: Path, *, as_json: bool = False) -
     """
     from submission.scoring import validate as check
 
-    try:
-        found = check(competition, file)
-    except InvalidSubmission as error:
-        if not as_json:
-            raise
-        echo(json.dumps({"valid": False, "problems": error.problems}))
-        raise Exit(1) from error
-    if as_json:
-        echo(json.dumps({"valid": True, "problems": []}))
-        return
+    found = check(competition, file)
     low, high = min(found.values()), max(found.values())
     echo(f"valid: {len(found)} of {len(found)} predictions, {low:.2f} to {high:.2f}")
     if competition.private.exists():
