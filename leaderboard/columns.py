@@ -85,13 +85,6 @@ def change(value: int, decimals: int) -> str:
     return f"{value:+d}" if value else "0"
 
 
-def bound(value: float, decimals: int) -> str:
-    """Returns the bound of a p-value, such as "≤ 0.05"."""
-    if math.isnan(value):
-        return ""
-    return "> 0.5" if value == 1 else f"≤ {value:g}"
-
-
 @dataclass(frozen=True)
 class Column:
     """One column of a board.
@@ -103,7 +96,7 @@ class Column:
         format: Text of a value that is not None, with the board's number of decimals.
         on: "every" board, the "detailed" ones, or the one of the "private" part.
         best: "ascending" or "descending", the order in which the best line comes first.
-        kind: "text"; or "name", "score", "bar", "lanes", "above" or "date", which the page draws differently.
+        kind: "text"; or "name", "score", "bar", "lanes" or "date", which the page draws differently.
         legend: Explanation below the page's tables.
     """
 
@@ -212,18 +205,6 @@ COLUMNS = (
     ),
     Column("", "RankLow", lambda _, line: line.best, plain, "detailed"),
     Column("", "RankHigh", lambda _, line: line.worst, plain, "detailed"),
-    Column(
-        "p, row above",
-        "",
-        lambda _, line: line.above,
-        bound,
-        "detailed",
-        kind="above",
-        legend="Probability that chance alone makes the difference from the row above at least as large "
-        "(paired test over families, two-sided, rounded up). The column is hidden if the table is sorted by "
-        "another one.",
-    ),
-    Column("", "AboveP", lambda _, line: line.above, lambda value, _: cell(value, 2), "detailed"),
     Column(
         "Group",
         "Groups",

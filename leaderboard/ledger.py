@@ -6,8 +6,8 @@ hash of the row before it, and the newest hash, the head, is published. The hash
 values as a JSON list. They include a nonce of 128 random bits, without which somebody could test guessed
 labels against a head.
 
-The other tables hold the submitted files with their predictions, the versions of the solution, and the heads
-that were published. Every change is one transaction on disk; crash safety is SQLite's own.
+The other table holds the submitted files with their predictions, and the versions of the solution. Every
+change is one transaction on disk; crash safety is SQLite's own.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ VERSION = 2
 FINALS = 2
 """Number of submissions of a team that count at the end."""
 COLUMNS = (
-    *("number", "time", "event", "entry", "team", "team_id", "digest", "status", "public", "private"),
+    *("number", "time", "event", "entry", "team", "team_id", "file", "digest", "status", "public", "private"),
     *("scorer", "solution", "note", "nonce", "previous"),
 )
 """The columns of an event, without its hash."""
@@ -53,7 +53,7 @@ _SCHEMA = (
         number INTEGER PRIMARY KEY,
         time TEXT NOT NULL,
         event TEXT NOT NULL CHECK (event IN ('team', 'submission', 'selection', 'solution', 'score')),
-        entry INTEGER, team TEXT, team_id TEXT, digest TEXT,
+        entry INTEGER, team TEXT, team_id TEXT, file TEXT, digest TEXT,
         status TEXT CHECK (status IN ('scored', 'invalid')),
         public REAL, private REAL, scorer TEXT, solution TEXT, note TEXT,
         nonce TEXT NOT NULL, previous TEXT NOT NULL UNIQUE, hash TEXT NOT NULL UNIQUE
@@ -62,7 +62,6 @@ _SCHEMA = (
     "CREATE TRIGGER no_update BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'append-only'); END",
     "CREATE TRIGGER no_delete BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'append-only'); END",
     "CREATE TABLE files (digest TEXT PRIMARY KEY, data BLOB NOT NULL, predictions BLOB)",
-    "CREATE TABLE heads (head TEXT PRIMARY KEY)",
     f"PRAGMA user_version = {VERSION}",
 )
 
@@ -76,7 +75,8 @@ class Entry:
         time: Time in UTC.
         team: Name of the team, as it was registered.
         team_id: Id of the team, the same for every spelling of its name.
-        digest: SHA-256 of the submitted file; "" if it was too large to read.
+        file: Name of the submitted file.
+        digest: Its SHA-256; "" if it was too large to read.
         status: "scored" or "invalid".
         public, private: RMSE in points at full precision by the newest solution; None if invalid.
         scorer: Name and version of the scoring.
@@ -91,6 +91,7 @@ class Entry:
     time: datetime
     team: str
     team_id: str
+    file: str
     digest: str
     status: str
     public: float | None
@@ -172,14 +173,6 @@ class Ledger:
         query = "SELECT solution FROM events WHERE event = 'solution' ORDER BY number DESC LIMIT 1"
         return self._value(query)
 
-    def keep_head(self, head: str) -> None:
-        """Record that a head was published."""
-        self._execute("INSERT OR IGNORE INTO heads VALUES (?)", [head])
-
-    def heads(self) -> list[str]:
-        """Returns the heads that were published from this ledger."""
-        return [head for (head,) in self._execute("SELECT head FROM heads")]
-
     def knows(self, head: str) -> bool:
         """Returns True if a row has this hash, or if it is the head of an empty ledger."""
         return head == GENESIS or self._value("SELECT 1 FROM events WHERE hash = ?", head) is not None
@@ -206,7 +199,7 @@ class Ledger:
 
     def check_published(self, competition: Competition, given: Collection[str] = ()) -> None:
         """Refuse a ledger that lacks a published head: it is not the newest one, or was rewritten."""
-        for head in (*given, *self.heads(), *published_heads(competition)):
+        for head in (*given, *published_heads(competition)):
             if not self.knows(head):
                 raise UnusableInput(
                     f"{ledger_path(competition)} has {self.newest()[0]:,} rows, but not the published head "
@@ -302,7 +295,7 @@ def entries_of(rows: Sequence[Mapping[str, Any]]) -> tuple[Entry, ...]:
         Entry(
             number=number,
             time=datetime.fromisoformat(row["time"]),
-            **{name: row[name] for name in ("team", "team_id", "digest", "status", "hash")},
+            **{name: row[name] for name in ("team", "team_id", "file", "digest", "status", "hash")},
             **{name: newest[number][name] for name in ("public", "private", "scorer", "solution")},
             final=number in finals,
             note=row["note"] or "",

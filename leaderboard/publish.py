@@ -10,7 +10,7 @@ from pathlib import Path
 
 from leaderboard.columns import FIRST, Board, board_csv, board_markdown, page_columns
 from leaderboard.feedback import FEW, methods_among_teams, public_score, scores_before_end
-from leaderboard.ledger import Entry, check_chain, entries_of, ledger_path, opened
+from leaderboard.ledger import Entry, check_chain, entries_of, opened
 from leaderboard.solutions import newest_solution, predictions_of, version
 from leaderboard.standings import (
     Predictions,
@@ -52,8 +52,7 @@ class Published(Tabular):
     Attributes:
         standings: Lines of the public leaderboard, best first; with details after the end.
         final: Lines of the private leaderboard; empty before the end.
-        warnings: Warnings for the organizer: too few public predictions, files that were left out, private
-            scores of before.
+        warnings: Warnings for the organizer: too few public predictions, files that were left out.
         csv, html, markdown: Paths of the files.
         private_csv: Path of the file with private scores; None before the end.
     """
@@ -97,6 +96,9 @@ def publish(
     if retired and ended is None:
         raise UnusableInput("test sets can be retired only after the end: give --final too")
     competition.require_private()
+    final, root = ended is not None, out or competition.root
+    if not final and (root / PRIVATE).exists():
+        raise UnusableInput(f"the leaderboard is final: give --final again, or remove {root / PRIVATE}")
     if ended is not None and competition.deadline is not None and ended < competition.deadline:
         raise UnusableInput(
             f"the deadline of {competition.name} is {competition.deadline:%Y-%m-%d %H:%M:%S} UTC: "
@@ -113,20 +115,11 @@ def publish(
             predictions = {each.number: predictions_of(competition, ledger, each) for each in scored}
             solution = version(competition, ledger)
             head = ledger.head
-        final, root = ended is not None, out or competition.root
         published = _write(competition, entries, predictions, solution, head, final, retired, root)
-        if _recorded(competition, head):
-            break
+        with opened(competition) as ledger:
+            if ledger.head == head:
+                break
     return published
-
-
-def _recorded(competition: Competition, head: str) -> bool:
-    """Record in the ledger that its head was published; returns False if there are newer rows."""
-    if not os.access(ledger_path(competition), os.W_OK):  # nothing was submitted, or a copy to read
-        return True
-    with opened(competition, writing=True) as ledger:
-        ledger.keep_head(head)
-        return ledger.head == head
 
 
 def _write(
@@ -160,7 +153,7 @@ def _write(
     return Published(
         standings=boards[int(final)].standings,
         final=boards[0].standings if final else (),
-        warnings=(*_doubts(competition, len(public[0]), final, root), *warnings),
+        warnings=(*_doubts(competition, len(public[0]), final), *warnings),
         csv=root / "leaderboard.csv",
         html=root / "leaderboard.html",
         markdown=root / "leaderboard.md",
@@ -230,12 +223,10 @@ def own_methods(competition: Competition) -> set[str]:
     return {Path(path).stem for path, kinds in written.items() if "yours" in kinds.values()}
 
 
-def _doubts(competition: Competition, rows: int, final: bool, root: Path) -> Iterator[str]:
+def _doubts(competition: Competition, rows: int, final: bool) -> Iterator[str]:
     """Yield warnings about what the published scores say."""
     if final and competition.deadline is None:
         yield "there is no deadline: submissions are still taken, from teams that know their private scores"
-    if not final and (root / PRIVATE).exists():
-        yield f"{root / PRIVATE} is as the last `--final` wrote it: give --final again, or remove the file"
     if not scores_before_end(competition, rows):
         yield (
             f"the public score is computed from {rows} predictions, so that a few scores would reveal their "

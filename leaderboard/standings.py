@@ -16,10 +16,8 @@ from submission.metrics import FEWEST_FAMILIES, LEVEL, Score, skill
 from submission.random import BOOTSTRAP
 from submission.scoretable import CONSTANT, Families, Methods, Targets
 
-P_BOUNDS = (0.01, 0.05, 0.1, 0.5, 1.0)
-"""Bounds of p-values; a p-value is published as the smallest of these that it does not exceed."""
 DRAWS = 1000
-"""Number of draws of families for intervals of ranks, and of signs in the paired test."""
+"""Number of draws of families for intervals of ranks."""
 MOST = 20
 """Number of the best lines that are compared pair by pair."""
 PAIR_DRAWS = 20_000
@@ -49,7 +47,6 @@ class Standing:
         low, high: Ends of the 95 % interval of the RMSE in points, rounded outwards to one decimal less; nan
             if unknown.
         best, worst: Ends of the 95 % interval of the rank among teams, or among methods; None if unknown.
-        above: p-value against the line above, rounded up to one of `P_BOUNDS`; nan if unknown.
         groups: Numbers, from 1 on, of the groups to which the line belongs: two lines share a group if and
             only if the paired test does not tell them apart; empty if unknown.
     """
@@ -69,7 +66,6 @@ class Standing:
     high: float = math.nan
     best: int | None = None
     worst: int | None = None
-    above: float = math.nan
     groups: tuple[int, ...] = ()
 
     @property
@@ -231,7 +227,6 @@ def _with_uncertainty(lines: Sequence[Standing], families: Families, decimals: i
     sums = families.sums(errors**2)
     low, high = families.interval(errors)
     ranks = rank_intervals(sums, families, decimals, rng)
-    above = [math.nan, *sign_test(np.diff(sums, axis=0), rng).tolist()]
     groups = paired_groups(sums, rng)
     return tuple(
         replace(
@@ -240,7 +235,6 @@ def _with_uncertainty(lines: Sequence[Standing], families: Families, decimals: i
             high=float(np.ceil(high[place] / step) * step),
             best=ranks[place][0],
             worst=ranks[place][1],
-            above=next((bound for bound in P_BOUNDS if above[place] <= bound), math.nan),
             groups=groups[place],
         )
         for place, line in enumerate(lines)
@@ -278,7 +272,7 @@ def competition_ranks(rmse: FloatArray, decimals: int) -> IntArray:
     return 1 + np.apply_along_axis(lambda row: np.searchsorted(np.sort(row), row), -1, shown)
 
 
-def sign_test(differences: FloatArray, rng: Generator, draws: int = DRAWS) -> FloatArray:
+def sign_test(differences: FloatArray, rng: Generator, draws: int = PAIR_DRAWS) -> FloatArray:
     """Returns two-sided p-values (t,) of the hypothesis that paired differences are 0 up to chance.
 
     `differences` (t, g) are sums over the rows of each of g families. Under the hypothesis both signs of a
@@ -327,7 +321,7 @@ def paired_groups(sums: FloatArray, rng: Generator) -> list[tuple[int, ...]]:
     compared = min(len(sums), MOST)
     first, second = np.triu_indices(compared, 1)
     apart = np.zeros((compared, compared), dtype=bool)
-    apart[first, second] = holm(sign_test(sums[first] - sums[second], rng, PAIR_DRAWS)) <= 1 - LEVEL
+    apart[first, second] = holm(sign_test(sums[first] - sums[second], rng)) <= 1 - LEVEL
     return [*groups_not_apart(apart), *[()] * (len(sums) - compared)]
 
 

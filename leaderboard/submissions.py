@@ -13,7 +13,7 @@ from leaderboard.ledger import FINALS, opened
 from leaderboard.solutions import version
 from leaderboard.teams import check_team, registered, team_id
 from submission.competition import Competition
-from submission.errors import InvalidSubmission, UnusableInput
+from submission.errors import InvalidSubmission, UnusableInput, printable
 from submission.files import write_text
 from submission.parser import parse
 from submission.predictions import read_bytes
@@ -52,8 +52,8 @@ class Receipt(Tabular):
         return {name: value for name, value in vars(self).items() if name != "created"}
 
     def _rows(self) -> list[list[str]]:
-        facts = {"submission": self.number, "answer": self.answer, "from predictions": self.rows}
-        facts |= {"left": self.left, "same file as": self.same}
+        facts = {"submission": self.number, "answer": self.answer, "left": self.left}
+        facts |= {"same file as": self.same}
         shown = {name: str(value) for name, value in facts.items() if value is not None}
         return [[*shown], [*shown.values()]]
 
@@ -118,6 +118,7 @@ def submit(
             entry=number,
             team=name,
             team_id=key,
+            file=printable(path.name),
             digest=digest,
             status="scored" if scores else "invalid",
             scorer=SCORER,
@@ -126,7 +127,8 @@ def submit(
             **scores,
         )
     time = now.astimezone(timezone.utc).isoformat(timespec="seconds")
-    facts = {"team": name, "time": time, "file": digest, "note": note.strip(), "row": row}
+    facts = {"team": name, "time": time, "file": printable(path.name), "digest": digest, "row": row}
+    facts["note"] = note.strip()
     if invalid is not None:
         keep_receipt(competition, number, {**facts, "answer": "invalid"})
         entered = f"entered as submission {number}; invalid ones count too{left_text(competition, left)}"
@@ -135,7 +137,8 @@ def submit(
     score, answer = None, "entered; there are no scores before the end"
     if scores_before_end(competition, rows):
         score = public_score(competition, scores["public"])
-        answer = f"public RMSE {score:.{competition.decimals}f} points"
+        shown = f"{score:.{competition.decimals}f}"
+        answer = f"public RMSE {shown} points, from {rows} of {len(counting)} predictions"
     same = next((earlier for earlier, _, _, held in made if held == digest), None)
     receipt = Receipt(number, score, answer, rows, left, same, created)
     keep_receipt(competition, number, {**facts, **receipt.record()})

@@ -6,10 +6,9 @@ Names that differ only in marks ("Team A", "Team-A") cannot both be taken.
 import difflib
 import hashlib
 import unicodedata
-from collections.abc import Callable
 from datetime import datetime
 
-from leaderboard.ledger import Ledger, opened
+from leaderboard.ledger import Ledger
 from submission.competition import Competition
 from submission.errors import UnusableInput
 from submission.predictions import predicted_files
@@ -65,7 +64,7 @@ def registered(
     if not create:
         near = difflib.get_close_matches(name, teams.values(), n=3, cutoff=0.5)
         meant = f"did you mean {' or '.join(map(repr, near))}, or" if near else "is it"
-        raise UnusableInput(f"team {name!r} is not registered: {meant} a new team (unseen team add)?")
+        raise UnusableInput(f"team {name!r} is not registered: {meant} a new team (--new-team)?")
     if baseline := baseline_names(competition).get(plain(name)):
         raise UnusableInput(f"team name {name!r} reads like the baseline {baseline!r}: choose another name")
     for other in teams.values():  # an id has 40 bits, so that somebody could search for another team's
@@ -73,12 +72,6 @@ def registered(
             raise UnusableInput(f"team name {name!r} reads like team {other!r}: use that or another name")
     ledger.append(now, "team", team=name, team_id=team_id(name))
     return name
-
-
-def add_team(competition: Competition, name: str, clock: Callable[[], datetime]) -> str:
-    """Register a team, and return its name as it is shown; a registered team stays as it is."""
-    with opened(competition, writing=True) as ledger:
-        return registered(competition, ledger, check_team(name), clock(), create=True)
 
 
 def baseline_names(competition: Competition) -> dict[str, str]:

@@ -9,7 +9,7 @@ import io
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -360,13 +360,3 @@ def validation_report(competition: Competition, methods: Methods) -> str:
     """Returns the scores of predictions for the validation sets as text, a table for each metric."""
     tables = validation_tables(competition, methods)
     return "\n\n".join([*(f"{title}\n{text_table(rows)}" for title, rows in tables.items()), LEGEND])
-
-
-def validation_scores(competition: Competition, path: Path) -> dict[str, dict[str, float | None]]:
-    """Returns the scores of a file on the validation sets by metric and name; nan is None."""
-    mine, found = validate(competition, path, "val"), {}
-    for metric in competition.metrics:
-        targets = Targets.of_validation(competition, metric)
-        values = {**asdict(targets.score(mine)), "noise_floor": targets.noise_floor}
-        found[metric] = {name: None if math.isnan(value) else value for name, value in values.items()}
-    return found

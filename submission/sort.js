@@ -27,7 +27,6 @@ function sortBy(table, header) {
   told.className = "order";
   told.textContent = header.dataset[order] ?? (turn === 1 ? "lowest first" : "highest first");
   header.append(told);
-  table.classList.toggle("resorted", !(header.dataset.rank === "" && turn === 1));
   table.tBodies[0].append(...rows.map(([, row]) => row));
 }
 

@@ -10,7 +10,6 @@ from command_line import run
 from rules import with_rules
 
 from leaderboard.ledger import opened
-from submission import Competition
 from submission.predictions import write_predictions
 from submission.solution import solution_of
 
@@ -25,7 +24,7 @@ def test_from_submission_to_finals_and_corrections(host):
     assert (result.code, "id 'cnn/test_0001' is missing" in result.text) == (1, True)
     assert run("select", "comp", "--team", "ada", 3).text.startswith("ada: submission 3 counts at the end\n")
     assert stars("ADA") == ["1", "2", "3*", "4"]
-    assert run("select", "comp", "--team", "ada", "--clear").text.startswith("ada: the best two count\n")
+    assert run("select", "comp", "--team", "ada").text.startswith("ada: the best two count\n")
     assert stars("ADA") == ["1*", "2*", "3", "4"]
     asked = ["rescore", "comp", "--label", "cnn/test_0001=0.5", "--void", "test_0002"]
     text = run(*asked, "--reason", "a mix-up").text
@@ -35,17 +34,14 @@ def test_from_submission_to_finals_and_corrections(host):
     assert text == f"rows: 11, submissions: 4, head {head}\nthe ledger is unaltered\n"
 
 
-def test_a_participant_lists_receipts(host):
+def test_a_team_gets_a_receipt(host):
     sample = "comp/public/sample_submission.csv"
     text = run("score", "comp", sample, "--team", "Ada", "--note", "the sample").text
     assert "receipt for the team: comp/receipts/0001.json\n" in text
     assert "  the sample\n" in run("history", "comp").text
-    Path("comp/private").rename("private")
-    text = run("history", "comp", "--team", "ADA").text
-    assert text.splitlines()[1].endswith("points  the sample")
-    (receipt,) = json.loads(run("history", "comp", "--json").text)
-    assert (receipt["team"], receipt["note"]) == ("Ada", "the sample")
     assert run("history", "comp", "--team", "B", check=False).code == 2
+    Path("comp/private").rename("private")
+    assert "only the organizer" in run("history", "comp", check=False).text
 
 
 def test_a_hidden_competition_wants_teams_to_be_registered(host, competition):
@@ -53,9 +49,9 @@ def test_a_hidden_competition_wants_teams_to_be_registered(host, competition):
     sample = "comp/public/sample_submission.csv"
     result = run("score", "comp", sample, "--team", "Ada", check=False)
     assert (result.code, "not registered" in result.text) == (2, True)
-    assert run("team", "add", "comp", "Ada").text == "registered: Ada\n"
+    first = run("score", "comp", sample, "--team", "Ada", "--new-team").text
+    assert "Ada is a new team" in first
     assert "entered; there are no scores before the end" in run("score", "comp", sample, "--team", "ada").text
-    assert "Bob is a new team" in run("score", "comp", sample, "--team", "Bob", "--new-team").text
 
 
 def test_the_organizers_table_is_printed_on_request_alone(host):
@@ -92,14 +88,12 @@ def test_auroc_counts_for_no_rank(ood_competition, monkeypatch):
     [
         (["score", "comp", "comp/public/sample_submission.csv"], 2, "--val"),
         (["score", "comp", "comp/public/sample_submission.csv", "--val"], 1, "none of its ids"),
-        (["score", "comp", "x.csv", "--val", "--note", "mine"], 2, "with --note"),
+        (["score", "comp", "x.csv", "--val", "--note", "mine"], 2, "--note"),
         (["score", "comp", "x.csv", "--team", "a", "--note", "x" * 201], 2, "--note must be a line"),
         (["select", "comp", "--team", "nobody", "1"], 2, "'nobody' is not registered"),
-        (["select", "comp", "--team", "a", "1", "--clear"], 2, "not both"),
         (["rescore", "comp", "--label", "x=nan", "--reason", "r"], 2, "--label x=nan: give ID=FRACTION"),
         (["rescore", "comp"], 2, "--reason"),
         (["verify", "comp", "--head", "ab"], 2, "not the published head ab"),
-        (["select", "comp", "--team", "a"], 2, "give one or two numbers of submissions, or --clear"),
     ],
 )
 def test_mistakes_get_one_clear_message(arguments, code, message, host):
@@ -122,9 +116,9 @@ def test_a_backup_is_told_and_the_board_goes_where_it_is_asked_for(competition, 
 def test_a_team_learns_that_its_file_is_entered_whatever_stops_the_board(competition, halves):
     (competition.root / "leaderboard.md").mkdir()
     result = run("score", competition.root, halves, "--team", "A", check=False)
-    assert result.code == 2
+    assert result.code == 0
     assert "\n1           public RMSE " in result.text
-    assert "error: submission 1 is entered, but then: " in result.text
+    assert "warning: the change is entered, but the leaderboard is as before: " in result.text
 
 
 def test_whoever_interrupts_a_submission_looks_before_it_is_handed_in_again(competition, halves, monkeypatch):
@@ -156,6 +150,3 @@ def test_scores_and_history_as_json_and_a_file_handed_in_twice(host):
     listed = json.loads(run("history", "comp", "--json").text)
     assert [line["number"] for line in listed] == [1, 2]
     assert round(listed[0]["rmse"]["public"], 2) == first["score"]
-    write_predictions(Path("val.csv"), dict.fromkeys(Competition.open(Path("comp")).ids("val"), 0.5))
-    found = json.loads(run("score", "comp", "val.csv", "--val", "--json").text)
-    assert found["accuracy"]["rmse"] >= found["accuracy"]["mae"] > 0

@@ -115,6 +115,8 @@ def test_in_hidden_competitions_they_stand_by_themselves_on_the_validation_sets(
     assert "on the validation sets; noise floor" in published.markdown.read_text()
     assert {line.kind for line in publish(hidden, END).final} == set()
     assert {line.name for line in publish(hidden, END, retired=True).final} == {"constant", "fd"}
+    with pytest.raises(UnusableInput, match="the leaderboard is final"):
+        publish(hidden)
 
 
 def test_publishing_twice_writes_the_same_files(methods: Competition) -> None:

@@ -18,7 +18,6 @@ TEAM = Standing(
     high=3.0,
     best=1,
     worst=2,
-    above=0.05,
     groups=(1, 2),
 )
 KIT = Standing("constant", "baseline", Score(5.0, 4.0, math.nan, 10), skill=-0.001, groups=(3,))

@@ -20,7 +20,6 @@ from submission.scoretable import (
     score_lines,
     score_validation,
     validation_report,
-    validation_scores,
 )
 from submission.scoring import validate
 from submission.solution import solution_of
@@ -153,15 +152,6 @@ def test_a_file_is_scored_on_the_validation_sets_beside_the_constant(
     assert other.split() == ["constant", f"{constant:.2f}", "0.00", "35.00"]
     assert noise.split() == ["noise", "floor", f"{floor:.2f}"]
     assert score_validation(taught, path).rmse == pytest.approx(rmse)
-    assert validation_scores(taught, path) == {
-        "accuracy": {
-            "rmse": pytest.approx(rmse),
-            "mae": pytest.approx(7.5),
-            "spearman": None,
-            "n": 4,
-            "noise_floor": pytest.approx(floor),
-        }
-    }
 
 
 def test_a_competition_without_validation_sets_says_so(competition: Competition, tmp_path: Path) -> None:

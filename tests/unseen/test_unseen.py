@@ -80,7 +80,7 @@ def test_a_shell_completes_commands_groups_and_options():
     """As its script asks: the words so far in one variable, the word to complete by its number."""
     for words, expected in (
         ("unseen shift m", ["measure"]),
-        ("unseen select --cl", ["--clear"]),
+        ("unseen select --te", ["--team"]),
     ):
         environment = {
             **os.environ,

@@ -9,7 +9,6 @@ from inspect import isfunction
 from unseen.cli import build, estimate, library, organizer, participant
 
 GROUPS = {
-    "team": "The teams of a competition (organizers).",
     "classes": "Assign classes to ID or OOD by meaning, with WordNet.",
     "shift": "Measure shifts in meaning and shifts in style separately.",
     "detectors": "Study what OOD detectors detect.",

@@ -102,7 +102,7 @@ def command_of(function: Callable[..., object]) -> Callable[..., None]:
         parameters["out"] = Parameter("out", OPTION, annotation=Path | None, default=None)
     settings = dict[str, Parameter]()
     if parameters.pop("given", None):
-        from unseen.cli.settings import settings_of_build
+        from unseen.cli.options import settings_of_build
 
         wanted = Parameter("help_all", OPTION, annotation=bool, default=False)
         how: dict[str, Any] = {"is_eager": True, "expose_value": False, "callback": _print_all}

@@ -42,12 +42,12 @@ def score(
         note: With --team: a remark on the submission, never published.
     """
     from leaderboard.submissions import submit
-    from submission.scoretable import validation_report, validation_scores
+    from submission.scoretable import validation_report
     from submission.scoring import validate
 
-    if val == (team is not None) or (val and (note or new_team)):
+    if val == (team is not None) or (val and (note or new_team or as_json)):
         raise UnusableInput(
-            "give --val (validation sets) or --team NAME (organizers: test sets, with --note and --new-team)"
+            "give --val (validation sets) or --team NAME (organizers: test sets, --note, --new-team, --json)"
         )
     if team is not None:
         try:
@@ -57,8 +57,6 @@ def score(
             raise UnusableInput(
                 "interrupted; hand the file in again only if `unseen history` does not list it"
             ) from stopped
-    elif as_json:
-        echo(json.dumps(validation_scores(competition, file)))
     else:
         echo(validation_report(competition, {file.stem: validate(competition, file, "val")}))
         if (handed_in := competition.out / "submissions" / file.name).exists():
@@ -78,44 +76,25 @@ def _tell(competition: "Competition", team: str, receipt: "Receipt", note: str, 
             echo(f"{team} is a new team")
         if (written := receipt_file(competition, receipt.number)).exists():
             echo(f"receipt for the team: {written}")
-    try:
-        _update(competition, as_json)
-    except BrokenPipeError:
-        raise
-    except (OSError, UnusableInput) as error:
-        raise UnusableInput(f"submission {receipt.number} is entered, but then: {error}") from error
+    _update(competition, as_json)
 
 
 def _update(competition: "Competition", silent: bool = False) -> None:
-    """Write the leaderboard again, unless it is the final one, which `leaderboard --final` alone writes."""
-    from leaderboard.publish import PRIVATE, publish
+    """Write the leaderboard again, if it can be written; the ledger has the change in any case."""
+    from leaderboard.publish import publish
 
-    if (competition.root / PRIVATE).exists():
-        options.warn("the leaderboard is final; `unseen leaderboard --final` writes it again")
+    try:
+        board = publish(competition)
+    except (OSError, UnusableInput) as error:
+        options.warn(f"the change is entered, but the leaderboard is as before: {error}")
         return
-    board = publish(competition)
     if not silent:
         options.warn(*board.warnings)
         echo(f"updated {board.csv} and {board.html}")
         options.tell_next("leaderboard", competition.root)
 
 
-def team_add(competition: "Competition", name: str) -> None:
-    """Register a team, so that it may submit (organizers).
-
-    Example: unseen team add contest Ada
-
-    Options:
-        name: The team's name, as all will see it.
-    """
-    from leaderboard.teams import add_team
-
-    echo(f"registered: {add_team(competition, name, options.now)}")
-
-
-def select(
-    competition: "Competition", numbers: Sequence[int] = (), *, team: str, clear: bool = False
-) -> None:
+def select(competition: "Competition", numbers: Sequence[int] = (), *, team: str) -> None:
     """Choose the submissions of a team that count (organizers).
 
     The choice cannot be changed after the deadline. `unseen history` lists the submissions.
@@ -123,14 +102,11 @@ def select(
     Example: unseen select contest --team ada 1
 
     Options:
-        numbers: Up to two submissions.
+        numbers: Up to two submissions. [the two best]
         team: The team's name.
-        clear: Undo the choice: the two best count.
     """
     from leaderboard.submissions import select as choose
 
-    if clear == bool(numbers):
-        raise UnusableInput("give one or two numbers of submissions, or --clear, not both")
     choose(competition, team, numbers, options.now)
     chosen = " and ".join(map(str, numbers))
     echo(f"{team}: " + (f"submission {chosen} counts at the end" if chosen else "the best two count"))
@@ -138,11 +114,10 @@ def select(
 
 
 def history(competition: "Competition", *, team: str | None = None, as_json: bool = False) -> None:
-    """List submissions with their scores, or receipts.
+    """List submissions with their scores (organizers).
 
-    In the organizer's copy, scores are the RMSE on the public and on the private part, in [brackets] by
-    classifier if there are several, and in (parentheses) by group. A participant's copy lists the receipts
-    that the organizer sent, from DIR/receipts.
+    Scores are the RMSE on the public and on the private part, in [brackets] by classifier if there are
+    several, and in (parentheses) by group.
 
     Example: unseen history contest
 
@@ -151,7 +126,7 @@ def history(competition: "Competition", *, team: str | None = None, as_json: boo
     """
     from leaderboard import history as kept
 
-    records = (kept.history if competition.private.exists() else kept.read_receipts)(competition, team)
+    records = kept.history(competition, team)
     echo(json.dumps(records) if as_json else kept.history_table(competition, records))
 
 
