@@ -54,13 +54,13 @@ def compare(scores: Path, *, families: str = "", lower: bool = False) -> str:
     sentences = [f"{told}; {best} is better. Systems that share a group are not told apart."]
     if len(first):
         most = f" The first {MOST} systems are compared." if len(values) > MOST else ""
-        reach = f"{cell(together, decimals)} among {len(first)} pairs"
+        reach = f"one of {cell(together, decimals)} among {len(first)} pairs"
         if 2.0 ** (1 - len(drawn)) * len(first) > 1 - LEVEL:
             reach = f"no difference among {len(first)} pairs: too few items or families"
         sentences += [
             f"{decided_pairs(found)}{most}",
-            f"So many items resolve a difference of {cell(alone, decimals)} in one pair alone, and {reach} "
-            f"(with a probability of {POWER}, in the middle pair).",
+            f"With a probability of {POWER}, so many items show a difference of {cell(alone, decimals)} "
+            f"where one pair alone is compared, and {reach}.",
         ]
     return "\n".join([text_table(rows), "", *sentences])
 

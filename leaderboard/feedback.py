@@ -48,7 +48,7 @@ def price(competition: Competition) -> str:
     if competition.visibility == "practice" or limit is None or not scores_before_end(competition, rows):
         return ""
     return (
-        f"{rows} public rows: the {limit:,} submissions of a team leave at least "
-        f"{100 * error_left(limit, rows):.0f} % of its error about their labels, {rows // 2} would leave "
-        f"{100 * error_left(rows // 2, rows):.0f} %, and {rows} none"
+        f"scores tell about the labels of {rows} public rows: a team's {limit:,} submissions remove at most "
+        f"{100 - 100 * error_left(limit, rows):.0f} % of its error about them, {rows // 2} would remove "
+        f"{100 - 100 * error_left(rows // 2, rows):.0f} %, and {rows} all of it"
     )

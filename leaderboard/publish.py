@@ -98,7 +98,7 @@ def publish(
     competition.require_private()
     final, root = ended is not None, out or competition.root
     if not final and (root / PRIVATE).exists():
-        raise UnusableInput(f"the leaderboard is final: give --final again, or remove {root / PRIVATE}")
+        raise UnusableInput(f"the leaderboard is final: give --final, or remove {root / PRIVATE}")
     if ended is not None and competition.deadline is not None and ended < competition.deadline:
         raise UnusableInput(
             f"the deadline of {competition.name} is {competition.deadline:%Y-%m-%d %H:%M:%S} UTC: "

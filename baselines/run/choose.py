@@ -91,10 +91,10 @@ def _method_of(given: Given, kit: Mapping[str, Estimator], track: str) -> Estima
     alike = get_close_matches(given.lower(), kit, 1) if isinstance(given, str) else []
     if isinstance(given, str) and Path(f"{(module := given.removesuffix('.py'))}.py").is_file():
         alike = [f"{module}:{class_name(module)}"]
-    meant = f": did you mean {alike[0]}?" if alike else ";"
+    meant = f"did you mean {alike[0]}?" if alike else f"the {track} track has {', '.join(kit)}."
     raise UnusableInput(
-        f"there is no method {given!r}{meant} the kit has {', '.join(kit)} for the {track} track; yours is a "
-        "module:Class, or in Python an object of unseen.Estimator or a regressor of scikit-learn"
+        f"there is no method {given!r}: {meant} Yours is a module:Class, or in Python an object of "
+        "unseen.Estimator or a regressor of scikit-learn"
     )
 
 

@@ -118,7 +118,7 @@ def test_a_team_learns_that_its_file_is_entered_whatever_stops_the_board(competi
     result = run("score", competition.root, halves, "--team", "A", check=False)
     assert result.code == 0
     assert "\n1           public RMSE " in result.text
-    assert "warning: the change is entered, but the leaderboard is as before: " in result.text
+    assert "warning: this is entered, but the leaderboard was not written again: " in result.text
 
 
 def test_whoever_interrupts_a_submission_looks_before_it_is_handed_in_again(competition, halves, monkeypatch):

@@ -47,7 +47,8 @@ def score(
 
     if val == (team is not None) or (val and (note or new_team or as_json)):
         raise UnusableInput(
-            "give --val (validation sets) or --team NAME (organizers: test sets, --note, --new-team, --json)"
+            "give --val for the validation sets, or --team NAME for the test sets (organizers); --note, "
+            "--new-team and --json go with --team"
         )
     if team is not None:
         try:
@@ -86,12 +87,11 @@ def _update(competition: "Competition", silent: bool = False) -> None:
     try:
         board = publish(competition)
     except (OSError, UnusableInput) as error:
-        options.warn(f"the change is entered, but the leaderboard is as before: {error}")
+        options.warn(f"this is entered, but the leaderboard was not written again: {error}")
         return
     if not silent:
         options.warn(*board.warnings)
         echo(f"updated {board.csv} and {board.html}")
-        options.tell_next("leaderboard", competition.root)
 
 
 def select(competition: "Competition", numbers: Sequence[int] = (), *, team: str) -> None:

@@ -217,9 +217,10 @@ class Estimation:
             "",
             text_table([head, *map(self._cells, self.sets)]),
             *(f"{each.name}: {remark}" for each in self.sets for remark in each.remarks),
-            f"fallen: by more than {100 * self.margin:g} points; distance: of the confidences from those "
-            "in labelled images with the set's class shares; outside: distance from "
-            f"{self.compared}, 1 is usual without a shift; range: no level is promised so far outside",
+            f"fallen: whether the accuracy fell by more than {100 * self.margin:g} points",
+            "distance: between the confidences and those of labelled images with the set's class shares",
+            f"outside: distance from {self.compared}, 1 is usual without a shift; far sets have a range, "
+            "for which no level is promised",
             f"estimated from {' and '.join(self.centres)}, and the distance; the files show other methods",
         ]
         return "\n".join(lines)

@@ -180,7 +180,7 @@ class Fitted:
                 predicted[~labelled].sum() >= UNKNOWN
             ),
             f"{len(seen)} images are few: chance alone moves their accuracy by some points": len(seen) < FEW,
-            f"above a confidence of {sure[0]:.2f} ({100 * sure[1]:.0f} % of its images) expect "
-            f"{100 * self.accuracy:.1f} % right, as of the labelled ones": 0 < sure[1] < 0.995,
+            f"of its images with a confidence above {sure[0]:.2f} ({100 * sure[1]:.0f} %) as many should be "
+            f"right as of the labelled ones, {100 * self.accuracy:.1f} %": 0 < sure[1] < 0.995,
         }
         return tuple(reason for reason, holds in reasons.items() if holds)

@@ -170,7 +170,8 @@ def read_labels(given: Array, logits: FloatArray, classes: Sequence[str] = ()) -
     if texts.dtype.kind in "OU":
         names = [*map(str, texts)][len(texts) - n == 1 :]  # below a heading
         if unknown := {*names} - {*classes}:
-            raise UnusableInput(f"{name} holds {min(unknown)!r}, which is no class that --classes names")
+            fix = "give --classes, a file of the model's classes in order, one a line"
+            raise UnusableInput(f"{name} holds {min(unknown)!r}, which is no named class: {fix}")
         texts = np.array([*map(classes.index, names)])
     _, values = read_numbers(texts, name, n)
     if (values != np.rint(values)).any() or values.min() < 0 or values.max() >= k:

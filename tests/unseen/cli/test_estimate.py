@@ -72,7 +72,7 @@ LOGITS = ("--logits", "val.npy", "--labels", "val_labels.npy")
         ((*LOGITS, *MODEL), "give either"),
         (MODEL, "val: no such file or folder"),
         ((*MODEL, "--resize", "bend"), "'--resize'"),
-        ((*LOGITS, "--labels", "text.npy"), "text.npy holds 'cat', which is no class that --classes names"),
+        ((*LOGITS, "--labels", "text.npy"), "text.npy holds 'cat', which is no named class: give --classes"),
         ((*LOGITS, "--labels", "none.npy"), "none.npy: not a .npy file"),
         ((*LOGITS, "--logits", "two"), "two: not a .npy file"),
         ((*LOGITS, "--probabilities"), "val.npy holds no probabilities"),

@@ -57,7 +57,7 @@ def test_what_comes_next_is_told_and_runs(folder):
         assert len(lines) == 1
         command = [{"DIR": "contest", "NAME": "Ada"}.get(word, word) for word in shlex.split(lines[0])]
         followed.append(command[0])
-    assert followed == ["check-method", "predict", "score", "validate", "score", "leaderboard"]
+    assert followed == ["check-method", "predict", "score", "validate", "score"]
 
 
 def test_a_participants_copy_predicts_the_same(mixes):

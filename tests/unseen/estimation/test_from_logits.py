@@ -93,7 +93,7 @@ def test_the_sure_images_of_a_set_are_as_good_as_the_labelled_ones(found):
     assert share == pytest.approx((top >= confidence - 1e-9).mean(), abs=1e-3)
     kept = top >= confidence
     assert accuracy(soft[0][kept], soft[1][kept]) > accuracy(*soft) + 0.05
-    assert f"above a confidence of {confidence:.2f}" in each.remarks[-1]
+    assert f"a confidence above {confidence:.2f}" in each.remarks[-1]
 
 
 def test_alarms_ask_for_the_interval_the_estimate_or_its_lower_end(found):
