@@ -48,17 +48,17 @@ def estimate(
         sets (SET): Further sets.
         unlabelled (FILE|DIR): A set without labels; more may follow as SETs.
         logits (FILE): The labelled images' logits (n, k): .npy, .npz, .csv.
-        labels (FILE): Their labels (n,): columns of logits, or --classes.
+        labels (FILE): Their classes (n,): numbers from 0 on, or --classes.
         model (NAME=WEIGHTS): A model, as for build.
         labelled (DIR): With a model: folder of CLASS/IMAGE.
         classes (FILE): The model's classes in order, one a line.
-        second (FILE): A second model's logits, labelled first.
-        features (FILE): Features (n, d), labelled first.
+        second (FILE): A second model's logits: first those of the labelled images, then of each set.
+        features (FILE): Features (n, d), in the same order.
         probabilities: FILEs hold probabilities.
         ask (IMAGES): Write ask.csv: so many images of each set to label.
         answers (FILE): An ask.csv with labels, which then count.
         fail_below (ACCURACY): Exit with 1 below this, a fraction.
-        fail_on: With --fail-below: where the interval lies below, the estimate, or its lower end.
+        fail_on: What is below: the whole interval, the estimate, or its lower end.
         out (FOLDER): The folder of estimate.html, .json and .csv.
     """
     of_images, of_logits = {model is None, labelled is None}, {logits is None, labels is None}

@@ -31,7 +31,7 @@ def score(
 
     --val scores predictions of the validation sets. --team scores predictions of the test sets and records
     the file as a submission, which counts towards the team's limits even if it is invalid. It writes a
-    receipt for the team to DIR/receipts. A hidden competition takes files of registered teams only.
+    receipt for the team to DIR/receipts. In a hidden competition a team's first file wants --new-team.
 
     Example: unseen score contest contest/validation/atc.csv --val
 

@@ -48,7 +48,7 @@ class Asked:
         device: The device that runs classifiers: cpu, cuda, cuda:1, mps.
         engine: What runs a model: openvino, or torch. [openvino on CPUs]
         margin: Report a fall larger than this fraction.
-        level: Of the intervals.
+        level: Share of intervals that should hold the truth.
         window (IMAGES): Estimate every so many rows by themselves.
     """
 
