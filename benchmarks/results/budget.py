@@ -5,7 +5,7 @@
 FOLDER and DIR are those of estimate.py here, whose digits and natural validation sets are drawn from many
 times: 50 labels of each set as `--ask` draws them, by themselves and with the estimate from logits, beside
 the error of simple random labels, which is known. Then there are sets of 1,000 images of known accuracies,
-right where a confidence and chance say. --write puts the tables into docs/results.
+right where predicted class, confidence and chance say. --write puts the tables into docs/results.
 """
 
 import argparse
@@ -18,7 +18,8 @@ from pages import record
 from scipy.stats import norm
 
 import unseen
-from unseen.estimation.budget import ByLabels, by_confidence, visited
+from starter.observing.observation import Observation
+from unseen.estimation.budget import ByLabels, in_strata, visited
 
 COUNT, LEVEL = 50, 0.9
 NETWORKS = ("resnet56", "repvgg_a0")
@@ -36,13 +37,14 @@ def drawn(order: np.ndarray, right: np.ndarray, count: int, draws: int) -> Itera
 
 def of_known(draws: int) -> list[dict[str, object]]:
     """Coverage and widths on sets of known accuracies."""
-    rng, lines, n = np.random.default_rng(0), list[dict[str, object]](), 1000
+    rng, lines, n, k = np.random.default_rng(0), list[dict[str, object]](), 1000, 10
     for accuracy in (0.5, 0.8, 0.95, 1.0):
-        confidence = rng.normal(size=n)
+        classes, sure, eased = rng.integers(k, size=n), rng.exponential(size=n), rng.normal(size=k)
+        order = in_strata(Observation("known", "made", np.float32(np.eye(k)[classes] * sure[:, None])))
         right = np.zeros(n, bool)
-        right[np.argsort(rng.logistic(size=n) - confidence)[: round(accuracy * n)]] = True
+        right[np.argsort(rng.logistic(size=n) - sure - eased[classes])[: round(accuracy * n)]] = True
         for count in (20, 50, 100):
-            found = list(drawn(np.argsort(confidence), right, count, draws))
+            found = list(drawn(order, right, count, draws))
             widths = [each.high - each.low for each in found]
             held = [each.low <= accuracy <= each.high for each in found]
             lines.append(
@@ -67,7 +69,7 @@ def of_case(case: shifts.Case, draws: int) -> list[tuple[np.ndarray, float]]:
         right, n = seen.predicted == looks[each.name].labels, len(seen)
         truth, error = float(right.mean()), (each.high - each.low) / (2 * norm.ppf((1 + LEVEL) / 2))
         alone = np.sqrt(truth * (1 - truth) / COUNT * (n - COUNT) / (n - 1))
-        labels = list(drawn(by_confidence(seen), right, COUNT, draws))
+        labels = list(drawn(in_strata(seen), right, COUNT, draws))
         values = [[x.accuracy for x in labels], [x.shrunk(each.accuracy, error) for x in labels]]
         rmse = np.array([alone, *np.sqrt(((np.array(values) - truth) ** 2).mean(axis=1))])
         lines.append((rmse, float(np.mean([x.low <= truth <= x.high for x in labels]))))
@@ -75,13 +77,13 @@ def of_case(case: shifts.Case, draws: int) -> list[tuple[np.ndarray, float]]:
     return lines
 
 
-def summary(case: shifts.Case, lines: list[tuple[np.ndarray, float]]) -> dict[str, object]:
-    """The line of a model's sets."""
+def summary(task: str, model: str, lines: list[tuple[np.ndarray, float]]) -> dict[str, object]:
+    """The line of a model's sets, or of all."""
     errors = np.array([rmse for rmse, _ in lines])
     alone, by_draw, both = np.sqrt((errors**2).mean(axis=0))
     return {
-        "sets": f"{len(lines)} of {case.task}",
-        "model": case.model,
+        "sets": f"{len(lines)} of {task}",
+        "model": model,
         "labels alone": 100 * float(alone),
         "as drawn": 100 * float(by_draw),
         "with the estimate": 100 * float(both),
@@ -99,10 +101,13 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
-    tables = {"known": of_known(asked.draws), "sets": list[dict[str, object]]()}
+    tables, whole = {"known": of_known(asked.draws), "sets": list[dict[str, object]]()}, []
     for case in (*shifts.natural_cases(asked.folder), *shifts.small_cases(0)):
         if case.model in NETWORKS or case.task == "digits":
-            tables["sets"].append(summary(case, of_case(case, asked.draws)))
+            lines = of_case(case, asked.draws)
+            whole += lines
+            tables["sets"].append(summary(case.task, case.model, lines))
+    tables["sets"].append(summary("both", "all", whole))
     for name, rows in tables.items():
         print(f"\n{name}", *rows, sep="\n")
         if asked.write:

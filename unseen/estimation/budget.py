@@ -1,9 +1,9 @@
 """A budget of labels: the images to label, and the estimates once labels of some of them are known.
 
-The images of a set are drawn in proportion over their confidences, so a sample of any size holds each stratum
-of confidence as often as the set does. Labelled images are then grouped by confidence, and the rate of right
-predictions among a group's labels is the prediction for all of its images (prediction-powered inference:
-Angelopoulos et al., Science 2023; by strata: Fisch et al., arXiv 2406.04291).
+The images of a set are drawn in proportion over predicted classes and the confidences in each, so a sample
+of any size holds each of these strata as often as the set does. Labelled images are then grouped in that
+order, and the rate of right predictions among a group's labels is the prediction for all of its images
+(prediction-powered inference: Angelopoulos et al., Science 2023; by strata: Fisch et al., arXiv 2406.04291).
 """
 
 import math
@@ -28,12 +28,12 @@ from submission.page import harmless
 from unseen.estimation.estimation import Estimation, SetEstimate
 
 SMALL = 8
-"""Largest number of images with neighbouring confidences that are drawn in any order."""
+"""Largest number of neighbouring images that are drawn in any order."""
 GROUP = 5
-"""Number of labelled images in a group of neighbouring confidences."""
+"""Number of labelled images in a group of neighbours."""
 PLAIN = 20
 """Number of labels that count as evidence against a gain by groups, which few labels can show by chance."""
-APART = 2.0
+APART = 1.5
 """Number of standard errors between labels and label-free estimate from which on its weight falls."""
 Files = Mapping[str, Sequence[str]]
 """The names of the images' files, by set."""
@@ -56,9 +56,15 @@ def visited(rows: IntArray, rng: np.random.Generator) -> IntArray:
     return found
 
 
-def by_confidence(seen: Observation) -> IntArray:
-    """Returns the rows of a set from the lowest confidence to the highest, (n,)."""
-    return np.argsort(confidence_log_odds(seen), kind="stable")
+def in_strata(seen: Observation) -> IntArray:
+    """Returns the rows of a set by predicted class and confidence, (n,), so that neighbours are alike.
+
+    Classes come in the order of their mean confidence, which is what counts where classes are many;
+    confidences rise in one class and fall in the next.
+    """
+    sure = pd.Series(confidence_log_odds(seen))
+    places = sure.groupby(seen.predicted).transform("mean").rank(method="dense")
+    return np.lexsort((sure * (-1) ** places, places))
 
 
 def draw(
@@ -75,7 +81,7 @@ def draw(
     """
     drawn = dict(answers)
     for seen in found.seen:
-        for row in visited(by_confidence(seen), np.random.default_rng(seed))[:count].tolist():
+        for row in visited(in_strata(seen), np.random.default_rng(seed))[:count].tolist():
             drawn.setdefault((seen.set_name, row), "")
     lines = [(harmless(name), row, _file(files, name, row), label) for (name, row), label in drawn.items()]
     return pd.DataFrame(lines, columns=["set", "row", "file", "label"]).drop(columns=[] if files else "file")
@@ -143,7 +149,7 @@ class ByLabels:
 
         Args:
             right: Whether the model is right, (n,).
-            ranks: Rank of each image's confidence in the set, 0 for the lowest, (n,).
+            ranks: Place of each image in the order of the set, from 0, (n,).
             images: Number of images in the set.
             level: Level of the interval.
         """
@@ -159,7 +165,7 @@ class ByLabels:
         within = float(weights @ (rates * (1 - rates) * sizes / np.maximum(sizes - 1, 1)))
         share = (n * min(within / whole, 1) + PLAIN) / (n + PLAIN) if 0 < hits < n else 1.0
         worth = n / (share * (1 - n / images))
-        z = float(student.ppf((1 + level) / 2, max(n - len(groups), 1)))
+        z = student.ppf((1 + level) / 2, max(n - len(groups), 1))
         centre = (middle + z**2 / (2 * worth)) / (1 + z**2 / worth)
         error = math.sqrt(centre * (1 - centre) / (worth + z**2))
         low = max(math.floor(images * (centre - z * error)), hits) / images
@@ -199,15 +205,15 @@ def _with_labels(
 ) -> SetEstimate:
     """Returns the estimate of a set with the classes of some rows; `pending` rows were asked in vain."""
     unanswered = f"{pending} rows have no label: if they are the hard ones, the estimate is too high"
-    waiting = (unanswered,) if pending else ()
+    waiting = (unanswered,) * bool(pending)
     if not labels:
         return replace(each, remarks=(*each.remarks, *waiting))
-    ranks, rows = np.argsort(by_confidence(seen)), np.array([*labels])
+    ranks, rows = np.argsort(in_strata(seen)), np.array([*labels])
     right = seen.predicted[rows] == np.array([*labels.values()])
     own = ByLabels.of(right, ranks[rows], len(seen), found.level)
     error = (each.high - each.low) / (2 * float(norm.ppf((1 + found.level) / 2)))
     accuracy, bar = own.shrunk(each.accuracy, error), found.accuracy - found.margin
-    contradicted = abs(own.accuracy - each.accuracy) > APART * math.hypot(own.error, error)
+    contradicted = not own.low <= each.accuracy <= own.high
     return replace(
         each,
         accuracy=accuracy,

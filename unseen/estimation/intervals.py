@@ -61,11 +61,10 @@ def judged(signs: Signs, constants: Constants = CONSTANTS) -> tuple[FloatArray, 
     too low. Where labelled images with the set's class shares do not explain its confidences, COTT is nearer:
     it does not take a collapse of the classifier for few classes. Without a shift both are nearly equal.
     """
-    distance, moved = np.asarray(signs.distance), np.asarray(signs.moved)
-    weight = 1 - 1 / (1 + (distance / constants.turn) ** POWER)
+    weight = 1 - 1 / (1 + (np.asarray(signs.distance) / constants.turn) ** POWER)
     turning = 2 * np.sqrt(weight * (1 - weight)) * signs.gap
-    parts: list[Any] = [signs.sampling, signs.spread, constants.floor, constants.apart * distance]
-    parts += [constants.turning * turning, constants.moved * moved]
+    parts: list[Any] = [signs.sampling, signs.spread, constants.floor, constants.apart * signs.distance]
+    parts += [constants.turning * turning, constants.moved * signs.moved]
     return signs.mean - weight * signs.gap, np.sqrt(np.square(np.broadcast_arrays(*parts)).sum(axis=0))
 
 
@@ -73,12 +72,7 @@ def interval(
     readings: Sequence[Signs], level: float, constants: Constants = CONSTANTS
 ) -> tuple[float, float, float]:
     """Returns estimate, low and high of a set: the mean of its readings, and the range that spans all."""
-    middle, error = (
-        np.array(each) for each in zip(*(judged(each, constants) for each in readings), strict=True)
-    )
-    reach = float(norm.ppf((1 + level) / 2)) * error
-    return (
-        float(middle.mean()),
-        max(float((middle - reach).min()), 0.0),
-        min(float((middle + reach).max()), 1.0),
-    )
+    middle, error = judged(Signs(*np.array(readings).T), constants)
+    reach = norm.ppf((1 + level) / 2) * error
+    low, high = np.clip([(middle - reach).min(), (middle + reach).max()], 0, 1).tolist()
+    return float(middle.mean()), low, high

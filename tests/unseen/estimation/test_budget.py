@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import unseen
+from baselines.accuracy.atc import confidence_log_odds
 from submission.errors import UnusableInput
 from unseen.estimation.budget import ByLabels, answered, draw, read_answers, visited
 
@@ -27,6 +28,17 @@ def test_every_beginning_of_the_order_is_proportional():
         assert abs(strata - count / 4).max() < 2
     firsts = [visited(np.arange(20), np.random.default_rng(seed))[0] for seed in range(4000)]
     assert np.bincount(firsts, minlength=20).min() > 140  # each row is first in 200 of 4,000
+
+
+def test_predicted_classes_and_their_confidences_are_drawn_in_proportion(found):
+    table = found.ask(100)
+    for seen in found.seen:
+        rows = table.row[table.set.str.endswith(seen.set_name)].to_numpy()
+        for k in range(4):
+            known = seen.predicted == k
+            sure = confidence_log_odds(seen)
+            for part in (known, known & (sure > np.median(sure[known]))):
+                assert abs(part[rows].sum() - 100 * part.mean()) < 3
 
 
 def test_asking_for_more_extends_the_first_images(found):
