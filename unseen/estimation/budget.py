@@ -59,8 +59,7 @@ def visited(rows: IntArray, rng: np.random.Generator) -> IntArray:
 def in_strata(seen: Observation) -> IntArray:
     """Returns the rows of a set by predicted class and confidence, (n,), so that neighbours are alike.
 
-    Classes come in the order of their mean confidence, which is what counts where classes are many;
-    confidences rise in one class and fall in the next.
+    Classes come in the order of their mean confidence, and confidences rise in one and fall in the next.
     """
     sure = pd.Series(confidence_log_odds(seen))
     places = sure.groupby(seen.predicted).transform("mean").rank(method="dense")
