@@ -2,8 +2,8 @@
 
 COTT under the source's class prior is right where a set has the source's classes, as distorted images have.
 The median of three other estimates is right on photographs of other sources: a regression on the classifier's
-evidence, regressions on the referee's too (alone where far better on left-out operations), and agreement. The
-gate weighs COTT against it by numbers that describe the set. docs/results/gated.md has the trials.
+evidence, regressions on the referee's too, and their agreement. The gate weighs COTT against the median by
+numbers that describe the set, so that the answer lies between the two. docs/results/gated.md has the trials.
 """
 
 from collections.abc import Sequence
@@ -35,8 +35,8 @@ RARE = 0.2
 """Share of a class, in units of 1 / k, above which it counts as present."""
 LIMIT, WIDTH, RIDGE = 3.0, 0.02, 0.003
 """Of the gate: deviations at which numbers are cut, error below which loss is quadratic, penalty."""
-BLOCKS, ALONE = 6, 0.8
-"""Blocks of operations left out together; share of the median's error below which regressions stand alone."""
+BLOCKS = 6
+"""Number of blocks of operations that are left out together."""
 COLUMNS = [0, 1, 2, 3], [0, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 8, 9]
 """Evidence that regressions read: the classifier's; both networks' under the set's prior, or the source's."""
 
@@ -90,9 +90,9 @@ class Gated(Estimator):
     """A learned gate over COTT and the median of two regressions and the referee's agreement.
 
     It learns from meta-train sets and source, and from copies of both with few classes, so that these do not
-    pass for shift; the gate learns from regressions that have not seen a set's operations. The one with the
-    referee replaces the median if its mean error is then below `ALONE` of it. Without a referee it weighs
-    COTT under both priors, the source's and the set's, and the regression on the classifier's evidence.
+    pass for shift; the gate learns from regressions that have not seen a set's operations. Without a referee
+    it weighs COTT under both priors, the source's and the set's, and the regression on the classifier's
+    evidence.
     COTT: Lu et al., NeurIPS 2023; EM: Saerens, Latinne & Decaestecker, Neural Computation 2002; agreement:
     Jiang et al., ICLR 2022; the gate is the kit's own.
 
@@ -122,9 +122,6 @@ class Gated(Estimator):
         every = np.array([[_estimates(models, each) for each in readings] for models in learnt])  # (b, m, e)
         foreign = ~np.array(kept) | np.all(kept, axis=0)  # what no block touches is estimated by all
         crossed = np.average(every, axis=0, weights=np.broadcast_to(foreign[:, :, None], every.shape))
-        _, median, alone = np.abs(crossed - truth[:, None])[~np.all(kept, axis=0)].mean(axis=0)
-        self.weighed_ = [0, 2 if alone < ALONE * median else 1] if len(self.judge_) else [0, 1, 2]
-        every, crossed = every[:, :, self.weighed_], crossed[:, self.weighed_]
         self.models_ = _regressions(readings, correct, np.arange(len(of)))
         self.gate_ = fitted_gate(numbers, crossed, truth)
         gates = [fitted_gate(numbers[each], crossed[each], truth[each]) for each in kept]
@@ -193,17 +190,14 @@ class Gated(Estimator):
         return q, priors.reweighted(p, self.prior_, q), cott, shape
 
     def _predict(self, observation: Observation) -> float:
-        return self._accuracy(self.models_, self.gate_, self._read(observation))
-
-    def _accuracy(self, models: Models, gate: Gate, reading: Reading) -> float:
-        return float(mixed(gate, reading.numbers[None], _estimates(models, reading)[None, self.weighed_])[0])
+        return _accuracy(self.models_, self.gate_, self._read(observation))
 
     def _make_conformal(self, meta: MetaTrain) -> CrossConformal:
         """Returns intervals from the errors of models that have not seen a set's operations."""
 
         def predict(observation: Any) -> FloatArray:
             reading = self._read(observation)
-            return np.array([self._accuracy(*each, reading) for each in self._left_out])
+            return np.array([_accuracy(*each, reading) for each in self._left_out])
 
         parts = blocks(meta.families, BLOCKS)
         return CrossConformal(predict, self._residuals, Remoteness.of(meta.sets, parts))
@@ -226,12 +220,15 @@ def _regression(rows: FloatArray, correct: BoolArray) -> FloatArray:
 
 
 def _estimates(models: Models, reading: Reading) -> FloatArray:
-    """Returns COTT, the median and the regressions with the referee; else COTT twice and the regression."""
+    """Returns what the gate weighs: COTT and the median (2,); without a referee COTT twice and own (3,)."""
     columns = zip(models, COLUMNS, strict=False)
     own, *both = (expit(reading.table[:, of] @ each[1:] + each[0]).mean() for each, of in columns)
     plain, other = reading.direct
-    alone = np.mean(both) if both else own
-    return np.array([plain, np.median([own, alone, other]) if both else other, alone])
+    return np.array([plain, np.median([own, np.mean(both), other])] if both else [plain, other, own])
+
+
+def _accuracy(models: Models, gate: Gate, reading: Reading) -> float:
+    return float(mixed(gate, reading.numbers[None], _estimates(models, reading)[None])[0])
 
 
 def _of_referee(seen: Observation) -> Observation:

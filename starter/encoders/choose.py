@@ -20,11 +20,12 @@ from starter.classifiers.specs import CLIP, ZERO_SHOT, Spec, user_function
 from starter.classifiers.weights import WeightsFile
 from starter.encoders import Encoder, EncoderPair, ImageEncoder, ImageFunction
 from starter.encoders.clip import clip_encoder
-from starter.encoders.two_tower import TwoTowerEncoder, embedded_encoder
+from starter.encoders.two_tower import TwoTowerEncoder
 from submission.arrays import FloatArray, Pixels
 from submission.errors import UnusableInput, why
 
-EMBEDDED = "embedded"
+EMBEDDED, EMBEDDED_FILE = "embedded", Path(__file__).with_name("embedded.safetensors")
+"""The encoder of the embedded glyphs, made by `unseen shift encoder glyphs`: see docs/decisions/0155."""
 LITE0 = "lite0"
 REFEREES = (
     "lite0, embedded, torchvision:NAME[=PATH], timm:NAME[=PATH], clip:MODEL[=WEIGHTS], module:function "
@@ -43,25 +44,23 @@ LITE_MEAN, LITE_STD = (127 / 255,) * 3, (128 / 255,) * 3
 Triple = tuple[float, ...]
 
 
-def load_encoder(text: str, kept: Path, seed: int = 0, device: str = "cpu") -> Encoder:
+def load_encoder(text: str, device: str = "cpu") -> Encoder:
     """Returns the encoder that `text` names.
 
-    That is "embedded" for the encoder of the embedded glyphs, trained on demand by `seed` and kept in the
-    folder `kept`; a file of an encoder of the kit; or ``clip:MODEL`` or ``module:function``, see `Spec`.
+    That is "embedded" for the encoder of the embedded glyphs; a file of an encoder of the kit; or
+    ``clip:MODEL`` or ``module:function``, see `Spec`.
     """
-    spec = Spec.parse(text)
-    if text == EMBEDDED:
-        return embedded_encoder(kept / f"encoder-{seed}.safetensors", seed)
+    spec, named = Spec.parse(text), text.removeprefix(ZERO_SHOT)
     if spec.library == CLIP:
         return clip_encoder(spec.name, spec.weights, device)
     if spec.own_code:
         own = _users(spec.own_code, ("name", "encode_images", "encode_texts"))
         return EncoderPair(own.name, own.encode_images, own.encode_texts)
-    return TwoTowerEncoder.load(Path(text.removeprefix(ZERO_SHOT)))
+    return TwoTowerEncoder.load(EMBEDDED_FILE if named == EMBEDDED else Path(named))
 
 
 def load_image_encoder(
-    text: str, kept: Path, device: str = "cpu", precision: str = "float32", engine: str = "torch"
+    text: str, device: str = "cpu", precision: str = "float32", engine: str = "torch"
 ) -> ImageEncoder:
     """Returns the encoder of images that `text` names.
 
@@ -71,8 +70,6 @@ def load_image_encoder(
     spec, named = Spec.parse(text), text.removeprefix(ZERO_SHOT)
     if named == LITE0:
         return lite0(device, precision, engine)
-    if named == EMBEDDED:
-        return embedded_encoder(kept / "referee.safetensors", quick=True)
     if spec.own_code:
         own = _users(spec.own_code, ("name", "encode_images"))
         if hasattr(own, "encode_texts"):
@@ -80,9 +77,9 @@ def load_image_encoder(
         return ImageFunction(own.name, own.encode_images)
     if spec.library and spec.library != CLIP:
         return library_encoder(spec, device, precision, engine)
-    if not spec.library and not Path(named).is_file():
+    if not spec.library and named != EMBEDDED and not Path(named).is_file():
         raise UnusableInput(f"there is no encoder {text!r}: name {REFEREES}")
-    return load_encoder(text, kept, device=device)
+    return load_encoder(text, device)
 
 
 def _users(own_code: str, members: tuple[str, ...]) -> Any:

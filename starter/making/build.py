@@ -2,12 +2,10 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-import torch
 from scipy.special import softmax
 
 from starter.classifiers import (
@@ -19,9 +17,7 @@ from starter.classifiers import (
     save_classifier,
 )
 from starter.classifiers.engine import place
-from starter.classifiers.networks import network, small
-from starter.classifiers.networks.network import Network
-from starter.classifiers.networks.small import SMALL_MEAN, SMALL_STD, train_small
+from starter.classifiers.networks.small import EMBEDDED, SMALL_MEAN, SMALL_STD, train_small
 from starter.competition.audit import few
 from starter.competition.cluster import Cluster
 from starter.encoders import ImageEncoder
@@ -44,14 +40,13 @@ from starter.observing.observe import Observer
 from starter.observing.referee import Referee
 from starter.sets.mix import FromPools, Mix
 from starter.sets.rendering import FromRecipe
-from starter.sources.download import cache_folder
 from starter.sources.sources import load_source
 from starter.sources.splits import Splits
 from starter.tracks.accuracy.settings import AccuracySettings
 from starter.tracks.plan import Labels, Look, Plan, Values, public_sets
 from starter.tracks.settings import Settings
 from starter.tracks.tracks import TRACKS
-from submission import Competition, UnusableInput, make_id
+from submission import Competition, make_id
 from submission.arrays import FloatArray
 from submission.card import LICENCES
 from submission.files import csv_text, digest_of, sha256, sweep, write_text
@@ -213,41 +208,22 @@ def _splits(settings: Settings) -> Splits:
 
 
 def _loader(settings: Settings, splits: Splits, device: str, public: Path) -> Load:
-    """Returns a function that loads a classifier once; `small`, the embedded one, may be trained first."""
+    """Returns a function that loads a classifier once; `small` is trained first, but for glyphs."""
     how = settings.precision, device
 
     @lru_cache
     def load(spec: str) -> Classifier:
         if spec != "small":
             return load_classifier(spec, splits.classes, *how, splits.image_size, settings.engine)
-        written = public / "classifiers/small.safetensors"
+        written = EMBEDDED if settings.source == "glyphs" else public / "classifiers/small.safetensors"
         if written.is_file():
             return read_classifier(written, "small", *how, settings.engine)
-        network = kept_small(splits.train, splits.classes, settings.seed)
+        network = train_small(splits.train, len(splits.classes), settings.seed)
         return Classifier(
             "small", "small", network, splits.classes, SMALL_MEAN, SMALL_STD, *how, settings.engine
         )
 
     return load
-
-
-def kept_small(train: ImageSet, classes: Sequence[str], seed: int) -> Network:
-    """Returns `small` for these labelled images and seed: from the user's cache folder, or trained.
-
-    It is kept there under a hash of everything that the weights depend on, with the code and the settings of
-    PyTorch. Simultaneous builds may both train; they write the same bytes, each file atomically.
-    """
-    code = sha256(Path(network.__file__)), sha256(Path(small.__file__))
-    computes = (torch.__version__, torch.backends.cpu.get_cpu_capability(), torch.get_num_threads())
-    key = digest_of(train.digest, *classes, seed, *code, *computes)
-    path = cache_folder() / "small" / f"{key}.safetensors"
-    if path.is_file():
-        with suppress(UnusableInput):  # a damaged file is replaced
-            return read_classifier(path, "small").network
-    trained = train_small(train, len(classes), seed)
-    with suppress(OSError):
-        save_classifier(Classifier("small", "small", trained, tuple(classes), SMALL_MEAN, SMALL_STD), path)
-    return trained
 
 
 def _look(settings: Settings, load: Load, fit: Callable[[], tuple[Referee, ...]], cache: Cache) -> Look:

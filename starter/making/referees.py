@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from importlib.metadata import version
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,6 @@ from starter.observing.referee import (
 from starter.observing.temperature import likeliest_temperature
 from starter.sets.recipe import CHUNK
 from starter.sets.rendering import FromRecipe
-from starter.sources.download import cache_folder
 from starter.sources.splits import Splits
 from starter.tracks.sets import REFERENCES, PublicSets
 from starter.tracks.subject import ENCODERS, open_observer, referee_file
@@ -69,16 +67,15 @@ def referee_name(spec: str) -> str:
 def load_referees(
     specs: Sequence[str], device: str = "cpu", precision: str = "float32", engine: str = "torch"
 ) -> dict[str, ImageEncoder]:
-    """Returns the encoder of each referee, by its spec; the embedded one is trained if necessary."""
+    """Returns the encoder of each referee, by its spec."""
     names = [referee_name(spec).casefold() for spec in specs]
-    kept = cache_folder() / f"encoders-{version('unseen')}"
     found: dict[str, ImageEncoder] = {}
     for spec, name in zip(specs, names, strict=True):
         if not name.removeprefix("zero-shot-") or names.count(name) > 1:
             raise UnusableInput(
                 f"--referee {spec!r} names no encoder, or one like another's: name {REFEREES}"
             )
-        encoder = load_image_encoder(spec, kept, device, precision, engine)
+        encoder = load_image_encoder(spec, device, precision, engine)
         if own_code := Spec.parse(spec).own_code:
             use_network(own_code)
         if spec.startswith(ZERO_SHOT) and not hasattr(encoder, "encode_texts"):

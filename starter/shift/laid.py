@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.nn.functional import cosine_similarity, relu
 
 from starter.encoders import Encoder
-from starter.encoders.choose import EMBEDDED, load_encoder
+from starter.encoders.choose import load_encoder
 from starter.encoders.clip import clip_templates
 from starter.encoders.two_tower import TwoTowerEncoder
 from starter.images.imageset import ImageSet
@@ -309,13 +309,13 @@ def open_laid(
         folder: Folder that `unseen shift laid` wrote, or its file; "" to train a matrix here, on the texts of
             `choose_prompts`.
         classes: Names of the ID classes.
-        kept: Folder in which a trained encoder and matrix are kept and found again.
+        kept: Folder in which a trained matrix is kept and found again.
         seed: Seed of the training.
         device: Device of encoder and training.
     """
     if folder:
         return read_laid(Path(folder), spec, device)
-    encoder = load_encoder(spec, kept, seed, device)
+    encoder = load_encoder(spec, device)
     path = kept / f"laid-{digest_of(encoder.name, list(classes), seed, STEPS, MARGIN)}.safetensors"
     if path.exists():
         return encoder, Laid.load(path)
@@ -330,17 +330,10 @@ def read_laid(path: Path, spec: str, device: str = "cpu") -> tuple[Encoder, Laid
 
     Args:
         path: Folder or file of the matrix.
-        spec: Encoder, as for `load_encoder`; "embedded" for the one that `unseen shift laid` wrote beside the
-            matrix, whatever its seed.
+        spec: Encoder, as for `load_encoder`.
         device: Device of the encoder, if it is CLIP.
     """
-    laid = Laid.load(path)
-    if spec != EMBEDDED:
-        found: list[Encoder] = [load_encoder(spec, path, device=device)]
-    else:
-        folder = path if path.is_dir() else path.parent
-        found = [TwoTowerEncoder.load(file) for file in sorted(folder.glob("encoder-*.safetensors"))]
-    for encoder in found:
-        if encoder.name == laid.encoder:
-            return encoder, laid
-    raise UnusableInput(f"{path} belongs to the encoder {laid.encoder}: name that one by --encoder")
+    laid, encoder = Laid.load(path), load_encoder(spec, device)
+    if encoder.name != laid.encoder:
+        raise UnusableInput(f"{path} belongs to the encoder {laid.encoder}: name that one by --encoder")
+    return encoder, laid

@@ -40,7 +40,7 @@ def laid_study(
     """Separate an encoder's features into meaning and style.
 
     Writes LAID/laid.safetensors, for the other shift commands, and table3.csv, the zero-shot accuracy with
-    each part of the features, by LAID and PCA. The embedded encoder is trained first, for a minute.
+    each part of the features, by LAID and PCA.
 
     Example: unseen shift laid laid
 
@@ -56,7 +56,7 @@ def laid_study(
         for path in natural
         for name in set_names(path, splits.classes)
     }
-    found = load_encoder(encoder, folder, seed, device)
+    found = load_encoder(encoder, device)
     prompts = choose_prompts(found, splits.classes, labels, templates, seed)
     texts = prompts.features(found)
     laid = train_laid(texts, found.name, seed, steps, device=device)

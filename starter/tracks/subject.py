@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starter.classifiers import Spec, read_classifier, used_networks
@@ -151,6 +150,6 @@ def _encoder(competition: Competition, name: str, probe: Probe, device: str) -> 
             f"get the module of {own_code[:100]!r}, read it, and name it with --network module:function"
         )
     else:
-        found = load_image_encoder(spec, Path(), device, competition.precision, competition.engine)
+        found = load_image_encoder(spec, device, competition.precision, competition.engine)
     ENCODERS[found.name, place(*asked)] = found
     return found

@@ -11,7 +11,6 @@ from pages import PAGES, ROOT, blocks, named_commands, run_page, unknown
 from smaller import shorter, smaller
 
 import unseen
-from starter.classifiers import read_classifier
 
 BUILT = {
     "README.md": "unseen-demo",
@@ -30,10 +29,9 @@ NOTEBOOKS = sorted((ROOT / "docs/tutorials").glob("*.ipynb"))
 def folder(weights, tmp_path, monkeypatch):
     """The working folder of a page; modules that are imported from it are forgotten afterwards.
 
-    `small` is not trained again for each page, another network for one epoch, and what is built is small.
+    Networks are trained for one epoch, and what is built is small.
     """
     monkeypatch.setattr("matplotlib.pyplot.show", lambda: None)
-    monkeypatch.setattr("starter.making.build.kept_small", lambda *_, **__: read_classifier(weights).network)
     monkeypatch.setattr("starter.classifiers.train.train", shorter)
     monkeypatch.setattr("unseen.cli.participant.DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
     monkeypatch.setattr("starter.making.build.build", smaller)

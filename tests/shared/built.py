@@ -70,14 +70,10 @@ def forgotten_networks() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def where_examples_run(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The library's examples run where `contest` is; what one of them builds has its classifier."""
+def where_examples_run(request: pytest.FixtureRequest) -> None:
+    """The library's examples run where `contest` is."""
     if _of_library(request.node):
-        from starter.classifiers import read_classifier
-
         request.getfixturevalue("folder")
-        trained = read_classifier(request.getfixturevalue("weights")).network
-        monkeypatch.setattr("starter.making.build.kept_small", lambda *_, **__: trained)
 
 
 @pytest.fixture(scope="session")
@@ -149,11 +145,12 @@ def _write_glyphs(folder: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def weights(once: Once, glyphs: None) -> Iterator[Path]:
-    """Weights of `small`, trained on a quarter of the embedded training images.
+def weights(glyphs: None) -> Iterator[Path]:
+    """Weights of `small` for the embedded images.
 
     With them everything is built with fewer training and reference images to observe, 1,000 and 500.
     """
+    from starter.classifiers.networks.small import EMBEDDED
     from starter.making import build, referees
     from starter.sources.splits import Splits
 
@@ -166,18 +163,7 @@ def weights(once: Once, glyphs: None) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(referees, "TRAIN_REF", 1000)
         patch.setattr(build, "load_source", fewer)
-        yield once("weights", _train) / "tiny.safetensors"
-
-
-def _train(folder: Path) -> None:
-    from starter.classifiers import Classifier, save_classifier
-    from starter.classifiers.networks.small import SMALL_MEAN, SMALL_STD, train_small
-    from starter.sources.glyphs.digits import CLASSES, glyph_splits
-
-    splits = glyph_splits(0)
-    network = train_small(splits.train.take(range(4000)), len(CLASSES), seed=0)  # type: ignore[arg-type]
-    classifier = Classifier("tiny", "small", network, CLASSES, SMALL_MEAN, SMALL_STD)
-    save_classifier(classifier, folder / "tiny.safetensors")
+        yield EMBEDDED
 
 
 @pytest.fixture(scope="session")

@@ -2,14 +2,11 @@
 
 from dataclasses import replace
 
-import numpy as np
 from command_line import run
-from encoders import hasty_encoder
+from encoders import whole_laid
 from taxonomy import write_class_zip, write_taxonomy
 
 from starter.classifiers import read_classifier, save_classifier
-from starter.encoders.two_tower import LENGTH
-from starter.shift.laid import Laid
 from starter.wordnet.labels import load_classes
 
 
@@ -25,12 +22,9 @@ def class_files(folder, weights, monkeypatch):
     return run("classes", "assign", "--candidates", "tiny_imagenet.zip", "--out", "manifest.csv")
 
 
-def hasty_laid(folder, monkeypatch):
-    """In `laid`, an embedded encoder that has learnt next to nothing, and its matrix; photographs."""
-    (folder / "laid").mkdir()
-    hasty_encoder().save(folder / "laid/encoder-0.safetensors")
-    matrix = np.eye(LENGTH, dtype=np.float32)
-    Laid(matrix, hasty_encoder().name).save(folder / "laid/laid.safetensors")
+def embedded_laid(folder, monkeypatch):
+    """In `laid`, a matrix for the embedded encoder; photographs."""
+    whole_laid().save(folder / "laid/laid.safetensors")
     (folder / "unseen-demo").symlink_to(folder / "contest")
     monkeypatch.setattr("starter.encoders.two_tower.PHOTO_EPOCHS", (0, 1))
     for name in ("cifar10", "cifar100"):

@@ -16,13 +16,12 @@ import pytest
 from audits import unguessable
 from command_line import COMMANDS, run
 from laids import random_laid
-from prepared import class_files, hasty_laid
+from prepared import class_files, embedded_laid
 from slow import some_slow
 from smaller import shorter, smaller
 
 import unseen
 import unseen.cli
-from starter.classifiers import read_classifier
 from submission.errors import InvalidSubmission, UnusableInput
 from unseen.cli import command_line as ending
 
@@ -165,7 +164,6 @@ def test_the_examples_of_the_help_run(name, folder, weights, monkeypatch, reques
     if name == "build":
         (folder / "elsewhere").mkdir()
         monkeypatch.chdir(folder / "elsewhere")
-        monkeypatch.setattr("starter.making.build.kept_small", trained(weights))
         monkeypatch.setattr("starter.making.build.build", smaller)
     if name == "train":
         monkeypatch.setattr("starter.classifiers.train.train", shorter)
@@ -185,7 +183,7 @@ def test_the_examples_of_the_help_run(name, folder, weights, monkeypatch, reques
     if name.startswith("classes "):
         class_files(folder, weights, monkeypatch)
     if name in ("shift encoder", "shift laid", "shift measure", "shift generate"):
-        hasty_laid(folder, monkeypatch)
+        embedded_laid(folder, monkeypatch)
     if name == "shift generate":
         arguments = [*arguments[:-1], "1"]
     if name == "shift grid":
@@ -205,18 +203,12 @@ def test_the_version_is_that_of_the_package():
 
 
 @pytest.mark.slow
-def test_the_demo_of_the_ood_track_has_a_table_a_metric(folder, weights, monkeypatch):
-    monkeypatch.setattr("starter.making.build.kept_small", trained(weights))
+def test_the_demo_of_the_ood_track_has_a_table_a_metric(folder, monkeypatch):
     monkeypatch.setattr("starter.making.build.build", smaller)
     monkeypatch.setattr("starter.detectors.metrics.DRAWS", 2)
     text = run("demo", "mixes", "--track", "ood").text
     assert text.index("FPR@95\n\nmethod") < text.index("AUROC\n\nmethod")
     assert all(name in text for name in ("constant", "gscore-ude-w", "plugin-mpe", "odin", "noise floor"))
-
-
-def trained(weights):
-
-    return lambda *arguments, **options: read_classifier(weights).network
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 DEMO_SETTINGS: dict[str, dict[str, object]] = {
-    "accuracy": {"ops_per_set": (1, 3), "referees": ("embedded",), "set_size": 300, "val_sets": 8}
+    "accuracy": {"ops_per_set": (1, 3), "referees": ("embedded",), "set_size": 250, "val_sets": 8}
 }
 """Settings of the demo that differ from the defaults of a build; small sets keep it short."""
 DEMO_ORACLE = {"iterations": 2000, "batch_size": 500}

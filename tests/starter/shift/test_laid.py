@@ -8,13 +8,12 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from encoders import few_glyphs, hasty_encoder
+from encoders import hasty_encoder, whole_laid
 from laids import random_laid
 from scipy.spatial.distance import cosine
 from sklearn.neighbors import NearestNeighbors
 
 from starter.encoders import EncoderPair
-from starter.encoders.two_tower import LENGTH, train_encoder
 from starter.images.imageset import ImageSet
 from starter.observing.cache import Cache
 from starter.sets.rendering import FromRecipe
@@ -186,16 +185,11 @@ def test_a_matrix_is_trained_once_and_kept(tmp_path, monkeypatch):
     assert open_laid(str(file), str(kept), CLASSES, tmp_path)[1].matrix.shape == laid.matrix.shape
 
 
-def test_the_embedded_encoder_is_that_of_the_matrix_whatever_its_seed(tmp_path):
-    """As after `unseen shift laid` with two seeds: the matrix belongs to the second encoder."""
-    train_encoder(few_glyphs(), 1, (0, 1)).save(tmp_path / "encoder-0.safetensors")
-    hasty_encoder().save(tmp_path / "encoder-1.safetensors")
-    Laid(np.eye(LENGTH, dtype=np.float32), hasty_encoder().name).save(tmp_path / "laid.safetensors")
+def test_a_matrix_belongs_to_one_encoder(tmp_path):
+    whole_laid().save(tmp_path / "laid.safetensors")
     for path in (tmp_path, tmp_path / "laid.safetensors"):
         encoder, laid = read_laid(path, "embedded")
-        assert encoder.name == laid.encoder == hasty_encoder().name
-    (tmp_path / "encoder-1.safetensors").unlink()
-    for spec in ("embedded", "laids:encoder"):
-        with pytest.raises(UnusableInput, match="name that one"):
-            open_laid(spec, str(tmp_path), CLASSES, tmp_path / "kept")
+        assert encoder.name == laid.encoder
+    with pytest.raises(UnusableInput, match="name that one"):
+        open_laid("laids:encoder", str(tmp_path), CLASSES, tmp_path / "kept")
     assert not (tmp_path / "kept").exists()

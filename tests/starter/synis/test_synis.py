@@ -7,12 +7,11 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from encoders import hasty_encoder
+from encoders import whole_laid
 from hypothesis import given
 from hypothesis import strategies as st
 
 from starter.encoders import EncoderPair
-from starter.encoders.two_tower import LENGTH
 from starter.shift.laid import Laid
 from starter.synis.synis import (
     GLYPH_STYLES,
@@ -172,9 +171,7 @@ def test_labels_and_styles_by_default_and_from_files(tmp_path):
 
 
 def test_the_embedded_signs_fill_the_grid(tmp_path):
-    """With an embedded encoder that has learnt next to nothing."""
-    hasty_encoder().save(tmp_path / "encoder-0.safetensors")
-    Laid(np.eye(LENGTH, dtype=np.float32), hasty_encoder().name).save(tmp_path / "laid.safetensors")
+    whole_laid().save(tmp_path / "laid.safetensors")
     text = synis(tmp_path / "out", laid=tmp_path, per_cell=1)
     cells = {path.name for path in (tmp_path / "out").glob("s*")}
     assert text.startswith(f"{len(cells)} images in {len(cells)} of 64 cells")
