@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from statistics import NormalDist
 
 import numpy as np
@@ -148,13 +149,17 @@ def rmse_interval(sums: FloatArray, sizes: FloatArray) -> tuple[FloatArray, Floa
         spread = (families - 1) * without.var(axis=-1) * (t_quantile(families - 1) / _Z) ** 2
         # Where one family alone has errors, nothing is left without it, and the spread is without bound.
         freedom = np.clip(2 / np.where(np.isfinite(spread), spread, np.inf), 1, families)
-    known = np.geomspace(1, families, _POINTS)
-    tail = (1 - CHI_SQUARE_LEVEL) / 2
-    low, high = (
-        np.sqrt(mean) * np.interp(freedom, known, np.sqrt(known / chi2_quantile(share, known)))
-        for share in (1 - tail, tail)
-    )
+    known, *ends = _chi_square_ends(families)
+    low, high = (np.sqrt(mean) * np.interp(freedom, known, end) for end in ends)
     return low, high
+
+
+@cache
+def _chi_square_ends(families: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Returns degrees of freedom from 1 to `families`, and the ends' ratios to the RMSE with each."""
+    known, tail = np.geomspace(1, families, _POINTS), (1 - CHI_SQUARE_LEVEL) / 2
+    low, high = (np.sqrt(known / chi2_quantile(share, known)) for share in (1 - tail, tail))
+    return known, low, high
 
 
 _POINTS = 400  # between which quantiles are interpolated, within 1e-4 of their value

@@ -15,8 +15,8 @@ DEMO_SETTINGS: dict[str, dict[str, object]] = {
     "accuracy": {"ops_per_set": (1, 3), "referees": ("embedded",), "set_size": 250, "val_sets": 8}
 }
 """Settings of the demo that differ from the defaults of a build; small sets keep it short."""
-DEMO_ORACLE = {"iterations": 2000, "batch_size": 500}
-"""Parameters of ORA-A in the demo: enough for 36,000 images, and trained in seconds."""
+DEMO_ORACLE = {"iterations": 1000, "batch_size": 500}
+"""Parameters of ORA-A in the demo: enough for 30,000 images, and trained in seconds."""
 
 
 def demo(folder: Path = Path("unseen-demo"), *, track: str = "accuracy") -> None:
