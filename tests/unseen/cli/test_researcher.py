@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from command_line import run
 from laids import random_laid
-from prepared import class_files, hasty_laid
+from prepared import class_files, embedded_laid
 from taxonomy import write_class_zip
 
 from starter.encoders.two_tower import LENGTH
@@ -35,7 +35,7 @@ def test_a_class_manifest_tells_what_was_matched_and_assigned(folder, weights, m
 
 
 def test_a_matrix_comes_with_its_table_and_degrees_with_it(folder, monkeypatch):
-    hasty_laid(folder, monkeypatch)
+    embedded_laid(folder, monkeypatch)
     Path("templates").write_text("{}\n{} on china")
     write_class_zip(folder / "natural.zip", ("photos/0", "photos/7", "drawings/7"))
     command = ["shift", "laid", "laid", "--steps", 5, "--templates", "templates", "--natural", "natural.zip"]
@@ -53,7 +53,7 @@ def test_a_matrix_comes_with_its_table_and_degrees_with_it(folder, monkeypatch):
 
 
 def test_images_are_generated_cell_by_cell(folder, monkeypatch):
-    hasty_laid(folder, monkeypatch)
+    embedded_laid(folder, monkeypatch)
     text = run("shift", "generate", "made", "--laid", "laid", "--per-cell", 1).text
     assert "made/DATASHEET.md" in text
     images = [path for path in Path("made").rglob("*.png")]
