@@ -159,6 +159,11 @@ def precisions() -> tuple[str, ...]:
     return tuple(precision for name, precision in _CAPABILITIES.items() if name in found)
 
 
+def training_precision(device: str) -> str:
+    """Returns bfloat16 for GPUs and for CPUs that compute in it, else float32."""
+    return "bfloat16" if not _on_cpu(device) or (not _missing() and "bfloat16" in precisions()) else "float32"
+
+
 @cache
 def _missing() -> str:
     """Returns the reason why OpenVINO cannot be used here; "" if it can."""

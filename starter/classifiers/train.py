@@ -2,7 +2,8 @@
 
 That is `unseen train --source cifar10 --arch resnet56 --epochs 3 --out FILE`, 18 minutes on a busy
 core; the default of 60 epochs was not measured. SGD with Nesterov momentum under one cycle, random crops
-and flips, bfloat16, channels-last. One module: it reads from top to bottom as a training script does.
+and flips, bfloat16 where the processor computes in it, channels-last. One module: it reads from top to
+bottom as a training script does.
 """
 
 import json
@@ -16,6 +17,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, pad
 
 from starter.classifiers import ARCHITECTURES, Classifier, Network, check_device, new_network, save_classifier
+from starter.classifiers.engine import training_precision
 from starter.classifiers.weights import begin_with, headed
 from starter.images.imageset import ImageSet
 from starter.images.reading import LARGEST_SIDE, RESIZES, Fit
@@ -132,7 +134,9 @@ def train(asked: Training, out: Path, device: str | None = None) -> Trained:
         mean, std = begin_with(network, asked.arch, asked.start)
     checkpoint = out.with_name(f"{out.name}.checkpoint")
     _fit(network, learnt, asked, checkpoint, device, mean, std)
-    classifier = Classifier(asked.arch, arch, network, splits.classes, mean, std, "bfloat16", device)
+    classifier = Classifier(
+        asked.arch, arch, network, splits.classes, mean, std, training_precision(device), device
+    )
     right = _right(classifier, tested)
     save_classifier(classifier, out)
     checkpoint.unlink(missing_ok=True)
@@ -192,6 +196,7 @@ def _fit(
         optimiser, asked.rate, total_steps=asked.epochs * per_epoch + 1, pct_start=WARM_UP
     )
     done = _resume(checkpoint, asked, network, optimiser, schedule)
+    half = training_precision(device) == "bfloat16"
     pixels = torch.from_numpy(images.images).permute(0, 3, 1, 2).contiguous().to(device)
     labels = torch.from_numpy(images.truth).to(device)
     centre, spread = torch.tensor([mean, std], device=device).view(2, 3, 1, 1)
@@ -201,7 +206,7 @@ def _fit(
         for epoch in range(done, asked.epochs):
             for chosen, x in _batches(pixels, asked, epoch):
                 x = x.to(torch.float32, memory_format=torch.channels_last).mul_(scale).sub_(offset)
-                with torch.autocast(torch.device(device).type, torch.bfloat16):
+                with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=half):
                     loss = cross_entropy(network(x).float(), labels[chosen])
                 optimiser.zero_grad(set_to_none=True)
                 loss.backward()

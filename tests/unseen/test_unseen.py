@@ -186,6 +186,8 @@ def test_the_examples_of_the_help_run(name, folder, weights, monkeypatch, reques
         embedded_laid(folder, monkeypatch)
     if name == "shift generate":
         arguments = [*arguments[:-1], "1"]
+    if name == "shift laid":
+        arguments = [*arguments, "--steps", "20"]
     if name == "shift grid":
         random_laid()[1].save(folder / "laid")
         quick = "--images 600 --encoder laids:encoder --laid laid --detector msp"

@@ -14,7 +14,8 @@ SMALL_MEAN = (0.5, 0.5, 0.5)
 SMALL_STD = (0.25, 0.25, 0.25)
 WIDTHS = (16, 32, 64, 64)
 STRIDES = (2, 2, 1, 2)
-EPOCHS = 5
+EPOCHS, STEPS = 5, 300
+"""Passes over the training images, and the fewest steps: few images are seen more often."""
 BATCH = 100
 PEAK_RATE = 0.4
 EMBEDDED = Path(__file__).with_name("small.safetensors")
@@ -69,11 +70,12 @@ def train_small(train: ImageSet, num_classes: int, seed: int) -> Small:
     scale, offset = 1 / (255 * std), mean / std
     order = torch.Generator().manual_seed(seed)
     steps = max(1, len(train) // BATCH)
+    epochs = max(EPOCHS, -(-STEPS // steps))
     optimiser = torch.optim.SGD(
         model.parameters(), lr=PEAK_RATE, momentum=0.9, weight_decay=5e-4, nesterov=True
     )
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, PEAK_RATE, total_steps=EPOCHS * steps)
-    for _ in progress(range(EPOCHS), "train small", unit="epochs"):
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, PEAK_RATE, total_steps=epochs * steps)
+    for _ in progress(range(epochs), "train small", unit="epochs"):
         for batch in torch.randperm(len(train), generator=order)[: steps * BATCH].split(BATCH):
             x = (torch.from_numpy(train.images[batch.numpy()]) * scale - offset).permute(0, 3, 1, 2)
             loss = cross_entropy(model(x), torch.from_numpy(train.labels[batch.numpy()]))
