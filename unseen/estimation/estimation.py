@@ -247,12 +247,13 @@ class Estimation:
         text = templates(Path(__file__).parent).get_template("page.html")
         chart = encoded(self.plot()._repr_png_()) if len(self.sets) >= CHARTED else ""
         drawn = self.ask(PICTURES)
-        asked = {each.name: drawn.row[drawn.set == harmless(each.name)].tolist() for each in self.sets}
         shown = {
-            name: [(_thumbnail(images[row][1]), images[row][0]) for row in asked[name]]
+            name: [
+                (_thumbnail(images[row][1]), images[row][0]) for row in drawn.row[drawn.set == harmless(name)]
+            ]
             for name, images in photos.items()
         }
-        return text.render(found=self, chart=chart, shown=shown, asked=asked)
+        return text.render(found=self, chart=chart, shown=shown)
 
     def to_json(self, fail_below: float | None = None, fail_on: str = "likely") -> str:
         """Returns all numbers as JSON, and the sets that are below a limit (`below`)."""

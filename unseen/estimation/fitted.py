@@ -23,8 +23,6 @@ from unseen.estimation.shift import FAR, Labelled, Shift, divided
 
 METHODS = ("atc-ne-ts", "doc-ts", "cot", "cott", "cott-em", "mlls", "cbpe", "suitability")
 """Methods that need logits alone."""
-WITH_SECOND = ("gde",)
-"""Methods that also need the logits of a second model."""
 CENTRES = ("atc-ne-ts", "cott-em")
 """The methods whose mean, with those of a second model, is the estimate from logits: by threshold, and by
 transport under the set's own class prior. Methods that average confidences estimate too high under natural
@@ -80,7 +78,7 @@ class Fitted:
         source = Source(seen, labels, seen, np.zeros((k, 1)), np.zeros(k))
         families = [frozenset({"labelled"})]
         meta = MetaTrain(source, [seen], np.array([source.accuracy]), [source.correct], families)
-        second = WITH_SECOND if seen.peers else ()
+        second = ("gde",) if seen.peers else ()
         methods = {name: clone(BASELINES[name]).fit(meta) for name in (*names, *second)}
         own = {LEARNT: learnt[0]} if learnt else {}
         called = tuple(map(str, classes or range(k)))

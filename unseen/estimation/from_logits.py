@@ -17,12 +17,13 @@ from unseen.estimation.inputs import (
     Model,
     Sets,
     beside,
+    by_name,
     comparable,
+    opened,
     read_batches,
     read_labels,
     read_logits,
     read_numbers,
-    read_sets,
     windows,
 )
 
@@ -66,7 +67,8 @@ def estimate(
         level: Level of the intervals, between 0 and 1.
         window: Number of images, an int >= 20, in each part that the sets are cut into, as for a stream; None
             to estimate whole sets.
-        classes: Names of the classes, in the order of the columns; by default their numbers.
+        classes: Names of the classes, in the order of the columns; by default the names of the columns of
+            `logits`, in whose order those of a set with the same names are read, or else numbers.
 
     Returns:
         The estimate and interval of each set, with a check on halves of the labelled images.
@@ -75,24 +77,30 @@ def estimate(
     given: Any = logits
     if callable(logits):
         given, labels, unlabelled, features = read_batches(logits, labels, unlabelled)
-    known = read_logits(given, "logits", probabilities)
+    table, what, columns = opened(given, "logits")
+    known, classes = read_logits(table, what, probabilities), classes or columns
     truth = read_labels(labels, known, classes)
     if len(classes) not in (0, known.shape[1]):
         raise UnusableInput(
             f"{len(classes)} classes are named, but the logits have {known.shape[1]} columns: name each"
         )
-    sets = read_sets(unlabelled, known.shape[1], probabilities)
+    if not (called := by_name(unlabelled)):
+        raise UnusableInput("no unlabelled set is given: name one or more")
+    rules = probabilities, (None, known.shape[1])
+    sets = {name: read_logits(*opened(each, name, columns)[:2], *rules) for name, each in called.items()}
     named = {"the labelled images": known, **sets}
     seen = [Observation(name, "model", values) for name, values in named.items()]
     if second is not None:
         whose = "the second model's logits"
         for i, each in enumerate(beside(second, list(sets), whose)):
-            other = read_logits(each, f"{whose} of {seen[i].set_name}", probabilities, seen[i].logits.shape)
+            table, what, _ = opened(each, f"{whose} of {seen[i].set_name}", columns)
+            other = read_logits(table, what, probabilities, seen[i].logits.shape)
             seen[i] = replace(seen[i], views={f"{PEER}second": other})
     if features is not None:
-        width = None
+        width, columns = None, ()
         for i, each in enumerate(beside(features, list(sets), "features")):
-            _, values = read_numbers(each, f"the features of {seen[i].set_name}", len(seen[i]), width)
+            table, what, columns = opened(each, f"the features of {seen[i].set_name}", columns)
+            _, values = read_numbers(table, what, len(seen[i]), width)
             width = values.shape[1]
             seen[i] = replace(seen[i], features=values.astype(np.float32))
         seen = with_features(seen)

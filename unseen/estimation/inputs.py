@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, Literal
 
 import numpy as np
@@ -87,7 +88,7 @@ def read_classes(path: Path) -> tuple[str, ...]:
 def read_file(path: Path) -> Any:
     """Returns the array of an .npy file, of an .npz file with one, or the table in a .csv.
 
-    A first line of a table that has texts above numbers is its heading.
+    A first line of a table that has texts above numbers is its heading, the names of its columns.
     """
     if path.suffix == ".npz":
         return read_arrays(path, ("arr_0",))["arr_0"]
@@ -101,14 +102,30 @@ def read_file(path: Path) -> Any:
         table = table.drop(columns=0)
     numbers = table.apply(pd.to_numeric, errors="coerce")
     if numbers[1:].notna().all(axis=None):
-        table = numbers.dropna()
-    return table.to_numpy() if table.shape[1] > 1 else table[0].to_numpy()
+        columns = table.iloc[0].astype(str) if numbers.iloc[0].isna().any() else table.columns
+        table = numbers.dropna().set_axis(columns, axis=1)
+    return table if table.shape[1] > 1 else table.iloc[:, 0]
+
+
+def opened(given: Any, what: str, columns: Sequence[str] = ()) -> tuple[Any, str, Sequence[str]]:
+    """Returns what a file holds or is given, its name in messages, and the names of a table's columns.
+
+    If the columns have names, they are put in the order of `columns`, which must be the same names.
+    """
+    found, what = (read_file(Path(given)), str(given)) if isinstance(given, Path | str) else (given, what)
+    names = tuple(getattr(found, "columns", ()))
+    own = names if all(isinstance(name, str) for name in names) else ()
+    if not (own and columns) or own == columns:
+        return found, what, own
+    if sorted(own) != sorted(columns):
+        both = [shorten(", ".join(names), 80) for names in (own, columns)]
+        raise UnusableInput(f"{what} has the columns {both[0]}; of the labelled images they are {both[1]}")
+    return found[[*columns]], what, columns
 
 
 def read_numbers(given: Array, what: str, *shape: int | None) -> tuple[str, NDArray[Any]]:
     """Returns the name in messages, and finite numbers of this shape; None is any size of two or more."""
-    if isinstance(given, Path | str):
-        what, given = str(given), read_file(Path(given))
+    given, what, _ = opened(given, what)
     if hasattr(given, "detach"):  # PyTorch's: of any device and precision, with or without gradient
         given = given.detach().cpu().double()
     try:
@@ -165,8 +182,8 @@ def read_logits(
 def read_labels(given: Array, logits: FloatArray, classes: Sequence[str] = ()) -> IntArray:
     """Returns the class of each labelled image, int64 (n,), a column of its logits (n, k), or its name."""
     n, k = logits.shape
-    name = str(given) if isinstance(given, Path | str) else "labels"
-    texts = np.asarray(read_file(Path(name)) if name != "labels" else given)
+    found, name, _ = opened(given, "labels")
+    texts = np.asarray(found)
     if texts.dtype.kind in "OU":
         names = [*map(str, texts)][len(texts) - n == 1 :]  # below a heading
         if unknown := {*names} - {*classes}:
@@ -198,8 +215,6 @@ def set_names(paths: Sequence[Path]) -> list[str]:
 
     >>> set_names([Path("today.npy"), Path("v1.2"), Path("photos.zip/dusk")])
     ['today', 'v1.2', 'dusk']
-    >>> set_names([Path("monday/photos"), Path("tuesday/photos")])
-    ['monday/photos', 'tuesday/photos']
     """
     whole = [path.absolute() for path in paths]
     names = [
@@ -226,13 +241,6 @@ def by_name(given: Sets, names: Sequence[str] = ()) -> dict[str, Array]:
             for i, each in enumerate(several, start=1)
         ]
     return dict(zip(names, several, strict=True))
-
-
-def read_sets(given: Sets, classes: int, probabilities: bool = False) -> dict[str, FloatArray]:
-    """Returns the logits, float32 (m, k), of each unlabelled set, by name."""
-    if not (named := by_name(given)):
-        raise UnusableInput("no unlabelled set is given: name one or more")
-    return {name: read_logits(each, name, probabilities, (None, classes)) for name, each in named.items()}
 
 
 def read_batches(model: Model, labelled: Any, sets: Any) -> tuple[Any, Any, dict[str, Any], Any]:

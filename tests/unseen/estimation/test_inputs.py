@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import unseen
 from submission.errors import UnusableInput
-from unseen.estimation.inputs import beside, comparable, read_labels, read_logits, read_sets, windows
+from unseen.estimation.inputs import beside, by_name, comparable, read_labels, read_logits, windows
 
 RNG = np.random.default_rng(0)
 LOGITS = RNG.normal(size=(60, 4)).astype(np.float32)
@@ -19,6 +19,8 @@ NAN = LOGITS.copy()
 NAN[7, 1] = np.nan
 LARGE = LOGITS.astype(np.float64)
 LARGE[9, 0] = 1e39
+LABELS = np.arange(60) % 4
+NAMES = ["ant", "bee", "cat", "dog"]
 
 
 @pytest.mark.parametrize(
@@ -45,8 +47,7 @@ def test_logits_that_are_none_are_told(values, probabilities, message):
 
 
 def test_tables_archives_and_names_of_classes_are_read(tmp_path):
-    names = np.array(["ant", "bee", "cat", "dog"])
-    labels = np.arange(60) % 4
+    names, labels = np.array(NAMES), LABELS
     np.savez(tmp_path / "one.npz", LOGITS)
     pd.DataFrame(LOGITS, columns=names).to_csv(tmp_path / "headed.csv", index=False)
     pd.DataFrame(LOGITS).to_csv(tmp_path / "bare.csv", index=False, header=False)
@@ -55,12 +56,29 @@ def test_tables_archives_and_names_of_classes_are_read(tmp_path):
     pd.Series(names[labels], name="label").to_csv(tmp_path / "headed-names.csv", index=False)
     for file in ("one.npz", "headed.csv", "bare.csv", "indexed.csv"):
         assert read_logits(tmp_path / file, "x") == pytest.approx(LOGITS, abs=1e-6)
-    files = [tmp_path / "names.csv", tmp_path / "headed-names.csv"]
+    pd.Series(names[labels], name="label").to_csv(tmp_path / "indexed-names.csv")
+    files = [tmp_path / f"{kind}names.csv" for kind in ("", "headed-", "indexed-")]
     for given in (names[labels], [*names[labels]], *files, labels):
         assert (read_labels(given, LOGITS, tuple(names)) == labels).all()
     (tmp_path / "empty.csv").write_text("")
     with pytest.raises(UnusableInput, match=r"empty.csv: no table"):
         read_logits(tmp_path / "empty.csv", "x")
+
+
+def test_columns_are_known_by_their_names(tmp_path):
+    """Those of a set, of a second model and of features stand in another order; labels are names of columns."""
+    table = pd.DataFrame(LOGITS + 3 * np.eye(4)[LABELS], columns=NAMES)
+    turned, labels = table[["cat", "ant", "dog", "bee"]], [NAMES[label] for label in LABELS]
+    for name, each in (("val", table), ("today", turned), ("other", turned.rename(columns={"ant": "owl"}))):
+        each.to_csv(tmp_path / f"{name}.csv", index=False)
+    val, today, other = (tmp_path / f"{name}.csv" for name in ("val", "today", "other"))
+    more = {"second": (turned, [turned]), "features": (table, [turned])}
+    found = unseen.estimate(val, labels, {"a": today}, **more)
+    same = unseen.estimate(table, LABELS, {"a": table}, (table, [table]), (table, [table]))
+    pd.testing.assert_frame_equal(found.table, same.table)
+    assert (found.sets[0].shares, found.classes) == (same.sets[0].shares, tuple(NAMES))
+    with pytest.raises(UnusableInput, match=r"other.csv has the columns cat, owl, .* they are ant, bee, cat"):
+        unseen.estimate(val, labels, other)
 
 
 def test_probabilities_become_logits():
@@ -100,12 +118,12 @@ def test_features_become_comparable_and_keep_their_distances(d):
 
 def test_sets_are_named_after_their_files(tmp_path):
     np.save(tmp_path / "today.npy", LOGITS)
-    assert list(read_sets([tmp_path / "today.npy", LOGITS], 4)) == ["today", "set 2"]
-    assert list(read_sets({"a": LOGITS, 2024: LOGITS}, 4)) == ["a", "2024"]
+    assert list(by_name([tmp_path / "today.npy", LOGITS])) == ["today", "set 2"]
+    assert list(by_name({"a": LOGITS, 2024: LOGITS})) == ["a", "2024"]
     (tmp_path / "noon").mkdir()
     shutil.copy(tmp_path / "today.npy", tmp_path / "noon")
     both = [tmp_path / "today.npy", tmp_path / "noon/today.npy"]
-    assert list(read_sets(both, 4)) == [path.as_posix() for path in both]
+    assert list(by_name(both)) == [path.as_posix() for path in both]
     for given, message in (
         (both[:1] * 2, "is given twice"),
         ([], "no unlabelled set"),
@@ -113,7 +131,7 @@ def test_sets_are_named_after_their_files(tmp_path):
         (LOGITS[:, :3], r"set 1 must have the shape \(2 or more, 4\)"),
     ):
         with pytest.raises(UnusableInput, match=message):
-            read_sets(given, 4)
+            unseen.estimate(LOGITS, LABELS, given)
 
 
 def test_tensors_and_tables_are_read_as_arrays_are():
@@ -123,7 +141,7 @@ def test_tensors_and_tables_are_read_as_arrays_are():
         np.testing.assert_array_equal(read_logits(given, "x"), LOGITS)
     np.testing.assert_allclose(read_logits(tensor.bfloat16(), "x"), LOGITS, rtol=0.01)
     for given in (tensor, table):
-        assert [each.shape for each in read_sets(given, 4).values()] == [(60, 4)]
+        assert list(by_name(given)) == ["set 1"]
         assert len(beside((given, given), ["today"], "features")) == 2
 
 
