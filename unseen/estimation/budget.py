@@ -212,7 +212,7 @@ def _with_labels(
     own = ByLabels.of(right, ranks[rows], len(seen), found.level)
     error = (each.high - each.low) / (2 * float(norm.ppf((1 + found.level) / 2)))
     accuracy, bar = own.shrunk(each.accuracy, error), found.accuracy - found.margin
-    contradicted = not own.low <= each.accuracy <= own.high
+    outside = ", outside it: the further, the less it counts" * (not own.low <= each.accuracy <= own.high)
     return replace(
         each,
         accuracy=accuracy,
@@ -222,8 +222,8 @@ def _with_labels(
         fallen="yes" if own.high < bar else "no" if own.low > bar else "cannot tell",
         labels=len(labels),
         remarks=(
-            f"{len(labels)} labels alone give {100 * own.accuracy:.1f} % and the interval; without labels it "
-            f"was {100 * each.accuracy:.1f} %{', which they contradict' * contradicted}",
+            f"your {len(labels)} labels give {100 * own.accuracy:.1f} %, and the interval; the estimate "
+            f"without labels is {100 * each.accuracy:.1f} %{outside}",
             *waiting,
         ),
     )

@@ -218,10 +218,10 @@ class Estimation:
             text_table([head, *map(self._cells, self.sets)]),
             *(f"{each.name}: {remark}" for each in self.sets for remark in each.remarks),
             f"fallen: whether the accuracy fell by more than {100 * self.margin:g} points",
-            "distance: between the confidences and those of labelled images with the set's class shares",
-            f"outside: distance from {self.compared}, 1 is usual without a shift; far sets have a range, "
-            "for which no level is promised",
-            f"estimated from {' and '.join(self.centres)}, and the distance; the files show other methods",
+            "distance: how far the confidences are from those of labelled images with the same class shares",
+            f"outside: distance from {self.compared}, 1 is usual without a shift; far sets without "
+            "labels have a range, for which no level is promised",
+            f"accuracy: by {' and '.join(self.centres)} and the distance; the files show other methods",
         ]
         return "\n".join(lines)
 
@@ -246,13 +246,10 @@ class Estimation:
         """Returns a page that loads nothing; of sets in `photos` it shows images to label."""
         text = templates(Path(__file__).parent).get_template("page.html")
         chart = encoded(self.plot()._repr_png_()) if len(self.sets) >= CHARTED else ""
-        drawn = self.ask(PICTURES)
-        shown = {
-            name: [
-                (_thumbnail(images[row][1]), images[row][0]) for row in drawn.row[drawn.set == harmless(name)]
-            ]
-            for name, images in photos.items()
-        }
+        drawn, shown = self.ask(PICTURES), {}
+        for name, images in photos.items():
+            rows = drawn.row[drawn.set == harmless(name)]
+            shown[name] = [(_thumbnail(images[row][1]), images[row][0]) for row in rows]
         return text.render(found=self, chart=chart, shown=shown)
 
     def to_json(self, fail_below: float | None = None, fail_on: str = "likely") -> str:

@@ -178,7 +178,9 @@ class Fitted:
                 predicted[~labelled].sum() >= UNKNOWN
             ),
             f"{len(seen)} images are few: chance alone moves their accuracy by some points": len(seen) < FEW,
-            f"of its images with a confidence above {sure[0]:.2f} ({100 * sure[1]:.0f} %) as many should be "
-            f"right as of the labelled ones, {100 * self.accuracy:.1f} %": 0 < sure[1] < 0.995,
+            f"{100 * sure[1]:.0f} % of its images have a confidence above {sure[0]:.2f}; about "
+            f"{100 * self.accuracy:.1f} % of these should be right, as many as of all labelled images": (
+                0 < sure[1] < 0.995 and outside <= FAR
+            ),
         }
         return tuple(reason for reason, holds in reasons.items() if holds)

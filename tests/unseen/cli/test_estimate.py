@@ -53,7 +53,7 @@ def test_labels_that_it_asks_for_count(files):
     assert (refused.code, "ask.csv exists: keep its labels" in refused.text) == (2, True)
     Path("ask.csv").write_text(Path("ask.csv").read_text().replace(",\n", ",1\n", 5))
     text = run(*files, "--ask", "40", "--answers", "ask.csv").text
-    assert "today: 5 labels alone give" in text
+    assert "today: your 5 labels give" in text
     assert "today: 15 rows have no label" in text
     lines = Path("ask.csv").read_text().splitlines()
     assert (len(lines), sum(line.endswith(",1") for line in lines)) == (41, 5)

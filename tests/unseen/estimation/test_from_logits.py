@@ -93,7 +93,9 @@ def test_the_sure_images_of_a_set_are_as_good_as_the_labelled_ones(found):
     assert share == pytest.approx((top >= confidence - 1e-9).mean(), abs=1e-3)
     kept = top >= confidence
     assert accuracy(soft[0][kept], soft[1][kept]) > accuracy(*soft) + 0.05
-    assert f"a confidence above {confidence:.2f}" in each.remarks[-1]
+    near = unseen.estimate(LOGITS, LABELS, made(200, 2.2, 9)[0]).sets[0]
+    assert (near.place, f"a confidence above {near.sure[0]:.2f}" in near.remarks[-1]) == ("near", True)
+    assert (each.place, any("a confidence above" in remark for remark in each.remarks)) == ("far", False)
 
 
 def test_alarms_ask_for_the_interval_the_estimate_or_its_lower_end(found):
