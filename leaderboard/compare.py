@@ -54,13 +54,14 @@ def compare(scores: Path, *, families: str = "", lower: bool = False) -> str:
     sentences = [f"{told}; {best} is better. Systems that share a group are not told apart."]
     if len(first):
         most = f" The first {MOST} systems are compared." if len(values) > MOST else ""
-        reach = f"one of {cell(together, decimals)} among {len(first)} pairs"
+        reach, few = cell(together, decimals), ""
         if 2.0 ** (1 - len(drawn)) * len(first) > 1 - LEVEL:
-            reach = f"no difference among {len(first)} pairs: too few items or families"
+            reach, few = "none", ": too few items or families"
+        both = f" if only this pair is compared, and {reach} if all {len(first)} pairs are{few}"
         sentences += [
             f"{decided_pairs(found)}{most}",
-            f"With a probability of {POWER}, so many items show a difference of {cell(alone, decimals)} "
-            f"where one pair alone is compared, and {reach}.",
+            f"With {told}, a true difference of {cell(alone, decimals)} would be found {10 * POWER:.0f} "
+            f"times in 10{both * (len(first) > 1)}.",
         ]
     return "\n".join([text_table(rows), "", *sentences])
 
@@ -78,8 +79,9 @@ def read_scores(path: Path, families: str) -> tuple[list[str], FloatArray, list[
     for line, row in rows:
         for name in names:
             if not _number(row[name]):
-                told = f"line {line}, column {name!r}: {row[name]!r} is not a number"
-                raise unusable(path, f"{told}; give a column of families with --families")
+                told = f"{row[name]!r} is not a number" + "; is it a column for --families?" * (not families)
+                told = told if row[name] else "an empty cell: remove this item, or fill in a score"
+                raise unusable(path, f"line {line}, column {name!r}: {told}")
     values = np.array([[float(row[name]) for _, row in rows] for name in names])
     return names, values, [row[families] if families else str(line) for line, row in rows]
 

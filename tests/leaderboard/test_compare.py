@@ -42,7 +42,7 @@ def test_families_count_as_one_and_too_few_of_them_decide_nothing(tmp_path):
     rows = [text.splitlines()[:3] for text in (compare(twice, families="source"), compare(single))]
     assert rows[0] == rows[1]
     many = written(tmp_path / "many.csv", np.random.default_rng(2).normal(0, 1, (6, 3)))
-    assert "no difference among 3 pairs: too few items" in compare(many)
+    assert "and none if all 3 pairs are: too few items" in compare(many)
 
 
 def test_a_resolvable_difference_is_found_four_times_in_five():
@@ -57,8 +57,8 @@ def test_a_resolvable_difference_is_found_four_times_in_five():
     ("text", "word"),
     [
         ("item,a\n", "no scores"),
-        ("item,a\nq1,1\nq2,\n", "line 3, column 'a': '' is not a number"),
-        ("a,source\n1,x\n2,y\n", "--families"),
+        ("item,a\nq1,1\nq2,\n", "line 3, column 'a': an empty cell: remove this item"),
+        ("a,source\n1,x\n2,y\n", "'x' is not a number; is it a column for --families"),
         ("a,b\n1,2\n2,3\n", "give 6 or more"),
     ],
 )
