@@ -48,7 +48,7 @@ def price(competition: Competition) -> str:
     if competition.visibility == "practice" or limit is None or not scores_before_end(competition, rows):
         return ""
     return (
-        f"scores tell about the labels of {rows} public rows: a team's {limit:,} submissions remove at most "
-        f"{100 - 100 * error_left(limit, rows):.0f} % of its error about them, {rows // 2} would remove "
-        f"{100 - 100 * error_left(rows // 2, rows):.0f} %, and {rows} all of it"
+        f"each score tells something about the labels of the {rows} public rows: with {limit:,} submissions "
+        f"a team can lower its error about them by at most {100 - 100 * error_left(limit, rows):.0f} %, with "
+        f"{rows // 2} by {100 - 100 * error_left(rows // 2, rows):.0f} %, with {rows} to nothing"
     )
