@@ -26,8 +26,9 @@ class MyMethod(Estimator):
 
     def _fit(self, meta: MetaTrain) -> None:
         # meta.sets: observations without labels; meta.targets: their accuracies in [0, 1];
-        # meta.source: the labelled in-distribution reference; meta.correct: True for correctly classified
-        # images. `save` writes the attributes that end in an underscore: arrays, numbers, text.
+        # meta.source.observation: ordinary images, with the same fields as a set; meta.source.labels: their
+        # true classes; meta.correct: True for correctly classified images of meta.sets.
+        # `save` writes the attributes that end in an underscore: arrays, numbers, text.
         values = [self.indicator(observation) for observation in meta.sets]
         self.coefficients_ = np.polynomial.polynomial.polyfit(values, meta.targets, self.degree)
 
