@@ -88,7 +88,8 @@ def read_classes(path: Path) -> tuple[str, ...]:
 def read_file(path: Path) -> Any:
     """Returns the array of an .npy file, of an .npz file with one, or the table in a .csv.
 
-    A first line of a table that has texts above numbers is its heading, the names of its columns.
+    A first line of a table that has texts above numbers is its heading, the names of its columns; one that
+    counts them from 0, or stands above an index, as pandas writes, is a heading too.
     """
     if path.suffix == ".npz":
         return read_arrays(path, ("arr_0",))["arr_0"]
@@ -98,12 +99,13 @@ def read_file(path: Path) -> Any:
         table = pd.read_csv(path, header=None)
     except (OSError, ValueError) as error:
         raise unusable(path, f"no table that can be read ({why(error)})") from error
-    if table[0].isna()[0]:  # an index, which has no heading
+    if indexed := bool(table[0].isna()[0]):  # an index, which has no heading
         table = table.drop(columns=0)
     numbers = table.apply(pd.to_numeric, errors="coerce")
     if numbers[1:].notna().all(axis=None):
-        columns = table.iloc[0].astype(str) if numbers.iloc[0].isna().any() else table.columns
-        table = numbers.dropna().set_axis(columns, axis=1)
+        named, counted = numbers.iloc[0].isna().any(), [*numbers.iloc[0]] == [*range(table.shape[1])] != [0]
+        columns = table.iloc[0].astype(str) if named else table.columns
+        table = numbers[int(named or counted or indexed) :].set_axis(columns, axis=1)
     return table if table.shape[1] > 1 else table.iloc[:, 0]
 
 
@@ -216,10 +218,9 @@ def set_names(paths: Sequence[Path]) -> list[str]:
     >>> set_names([Path("today.npy"), Path("v1.2"), Path("photos.zip/dusk")])
     ['today', 'v1.2', 'dusk']
     """
-    whole = [path.absolute() for path in paths]
     names = [
         printable(path.stem if path.suffix.lower() in (".npy", ".npz", ".csv", ".zip") else path.name)
-        for path in whole
+        for path in map(Path.absolute, paths)
     ]
     if len(set(names)) < len(names):
         names = [printable(path.as_posix()) for path in paths]

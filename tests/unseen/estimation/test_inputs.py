@@ -52,13 +52,15 @@ def test_tables_archives_and_names_of_classes_are_read(tmp_path):
     pd.DataFrame(LOGITS, columns=names).to_csv(tmp_path / "headed.csv", index=False)
     pd.DataFrame(LOGITS).to_csv(tmp_path / "bare.csv", index=False, header=False)
     pd.DataFrame(LOGITS, columns=names).to_csv(tmp_path / "indexed.csv")
+    pd.DataFrame(LOGITS).to_csv(tmp_path / "counted.csv", index=False)
+    pd.Series(labels).to_csv(tmp_path / "counted-indexed.csv")
     pd.Series(names[labels]).to_csv(tmp_path / "names.csv", index=False, header=False)
     pd.Series(names[labels], name="label").to_csv(tmp_path / "headed-names.csv", index=False)
-    for file in ("one.npz", "headed.csv", "bare.csv", "indexed.csv"):
+    for file in ("one.npz", "headed.csv", "bare.csv", "indexed.csv", "counted.csv"):
         assert read_logits(tmp_path / file, "x") == pytest.approx(LOGITS, abs=1e-6)
     pd.Series(names[labels], name="label").to_csv(tmp_path / "indexed-names.csv")
     files = [tmp_path / f"{kind}names.csv" for kind in ("", "headed-", "indexed-")]
-    for given in (names[labels], [*names[labels]], *files, labels):
+    for given in (names[labels], [*names[labels]], *files, labels, tmp_path / "counted-indexed.csv"):
         assert (read_labels(given, LOGITS, tuple(names)) == labels).all()
     (tmp_path / "empty.csv").write_text("")
     with pytest.raises(UnusableInput, match=r"empty.csv: no table"):
