@@ -1,18 +1,21 @@
 """gated on real CIFAR-10 beside other methods, by kind of set: the tables of docs/results/gated.md.
 
     UNSEEN_DATA=FOLDER python benchmarks/results/gated.py DIR [--seeds 3] [--classifier repvgg_a0]
-        [--precision bfloat16] [--write]
+        [--precision bfloat16] [--learn 500] [--shapes] [--write]
 
 FOLDER is as for cifar10.py here, with natural_more.zip. DIR keeps what networks have seen of the sets: an
 interrupted run goes on. For each seed there are 120 `wide` meta-train sets of 500 images: 40 each of the
 groups default, a and b, of none to three operations, three in ten with other class priors. The referee is
 lite0 at 128 pixels, with one probe of 6,000 clean training images. CHOSEN names the natural sets by which
 constants were chosen, beside left-out operations; on the other kinds methods were compared afterwards.
+With --shapes the sets are of other sizes, or the classes two.
 """
 
 import argparse
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +47,8 @@ DRAWN = ("pacs_cartoon", "stylised_shapes")
 MORE = ("tinyin_b", "tinyin_c", "catsdogs_breeds")
 """The sets in natural_more.zip."""
 N, CLEAN = 500, 6000
+SMALL, LARGE, DRAWS = 50, 10_000, 4
+"""Images of the sets of --shapes, and samples of a set of 500 that are small sets."""
 WIDE: dict[str, Any] = {"ops_per_set": (0, 3), "prior_share": 0.3, "weak_share": 0.5}
 ALONE = " without a referee"
 METHODS: dict[str, Estimator] = {
@@ -52,6 +57,9 @@ METHODS: dict[str, Estimator] = {
     **{name: BASELINES[name] for name in ("cott", "cott-referee", "agreement", "fused", "frap", "cott-em")},
     **{name: BASELINES[name] for name in ("atc", "confscore", "doc", "constant")},
 }
+SHAPED = ("gated", f"gated{ALONE}", "cott", "cott-referee", "agreement")
+PAIRS = (0, 8), (1, 9), (2, 6), (3, 5), (4, 7)
+PARTS = "natural", "corrupted", "few", "seen"
 KINDS = ("photographs", "drawings", "new corruptions", "new, few classes", "seen", "mild natural")
 MILD = 0.75
 Look = Callable[[Pixels], FloatArray]
@@ -73,29 +81,35 @@ def wide(splits: Splits, seed: int, count: int, prefix: str) -> Iterator[Made]:
             yield recipe.name, recipe.families, recipe.render(base)
 
 
-def corrupted(splits: Splits, seed: int, few: bool) -> Iterator[Made]:
-    """Test images, of all or of two to four classes, under each operation that no meta-train group has."""
+def corrupted(whole: ImageSet, seed: int, few: bool = False, n: int = N) -> Iterator[Made]:
+    """Images, of all or of two to four classes, under each operation that no meta-train group has."""
     for number, name in enumerate(new_operations("default+a+b")):
-        rng, base = np.random.default_rng([6, seed, number]), splits.test_base
+        rng, base = np.random.default_rng([6, seed, number]), whole
         params = OPERATIONS[name].draw_params(rng, 1.0)
         if few:
-            base = base.take(np.flatnonzero(np.isin(base.labels, rng.permutation(10)[: rng.integers(2, 5)])))
-        sample = ("sample", {"n": min(N, len(base))})
+            base = base.take(np.flatnonzero(np.isin(base.truth, rng.permutation(10)[: rng.integers(2, 5)])))
+        sample = ("sample", {"n": min(n, len(base))})
         recipe = Recipe(f"{name}-few" if few else name, int(rng.integers(2**31)), (sample, (name, params)))
         yield recipe.name, recipe.families, recipe.render(base)
 
 
-def made(part: str, splits: Splits, seed: int) -> Iterator[Made]:
-    """The sets of one part."""
+def made(part: str, splits: Splits, seed: int, learn: int) -> Iterator[Made]:
+    """The sets of one part; `learn` images of each meta-train set."""
     if part == "reference":
         yield part, frozenset(), splits.reference
     elif part == "clean":
         rows = np.random.default_rng(1000 + seed).permutation(len(splits.train))[:CLEAN]
         yield part, frozenset(), splits.train.take(rows)
-    elif part in ("meta", "seen"):
-        yield from wide(splits, seed, *((40, "") if part == "meta" else (4, "t")))
+    elif part == "meta":
+        for name, families, images in wide(splits, seed, 40, ""):
+            yield name, families, images.take(np.arange(learn))
+    elif part == "seen":
+        yield from wide(splits, seed, 4, "t")
     elif part in ("corrupted", "few"):
-        yield from corrupted(splits, seed, part == "few")
+        yield from corrupted(splits.test_base, seed, part == "few")
+    elif part == "large":
+        tested = splits.reference, splits.meta_base, splits.val_base, splits.test_base
+        yield from islice(corrupted(ImageSet.joined("", tested), seed, n=LARGE), 2, None, 6)
     else:
         yield from (natural(name, seed) for name in (*CHOSEN, *TESTED, *DRAWN))
 
@@ -116,10 +130,13 @@ class Seen:
         folder: Where arrays are kept: SEED/PART.json (names, families, sizes), labels, and LOOKER/PART.npy.
         arch, precision: The classifier's.
         seed: Seed of splits and sets.
+        learn: Images of each meta-train set; of a folder always the same.
     """
 
-    def __init__(self, folder: Path, arch: str, precision: str, seed: int) -> None:
+    def __init__(self, folder: Path, arch: str, precision: str, seed: int, learn: int = N) -> None:
+        self.learn = learn
         self.folder, self.arch, self.precision, self.seed = folder / str(seed), arch, precision, seed
+        self.classes = np.arange(len(CIFAR10))
         self.splits: list[Splits] = []
         self.looks: dict[str, Look] = {}
         known, clean = self.arrays("lite0", "reference"), self.arrays("lite0", "clean")
@@ -132,7 +149,7 @@ class Seen:
         """Name, families and size of each set of a part, and all labels."""
         about, labels = self.folder / f"{part}.json", self.folder / f"{part}-labels.npy"
         if not about.exists():
-            sets = list(made(part, self.source(), self.seed))
+            sets = list(made(part, self.source(), self.seed, self.learn))
             self.folder.mkdir(parents=True, exist_ok=True)
             np.save(labels, np.concatenate([images.labels for _, _, images in sets]))
             about.write_text(json.dumps([(name, sorted(of), len(images)) for name, of, images in sets]))
@@ -143,7 +160,7 @@ class Seen:
         path = self.folder / looker / f"{part}.npy"
         if not path.exists():
             self.looks[looker] = self.looks.get(looker) or looks(looker, self.precision)
-            look, sets = self.looks[looker], made(part, self.source(), self.seed)
+            look, sets = self.looks[looker], made(part, self.source(), self.seed, self.learn)
             rows = [look(images.images) for _, _, images in sets]
             path.parent.mkdir(parents=True, exist_ok=True)
             np.save(path, np.concatenate(rows))
@@ -156,7 +173,7 @@ class Seen:
         return self.splits[0]
 
     def observed(self, part: str, referee: bool) -> Observed:
-        """Observations, labels and families of the sets of a part."""
+        """Observations, labels and families of the sets of a part, of their images of `classes` alone."""
         about, labels = self.sets(part)
         logits, features = self.arrays(self.arch, part), self.arrays("lite0", part).astype(np.float32)
         judged = (features @ self.weight.T + self.bias).astype(np.float32)
@@ -164,12 +181,28 @@ class Seen:
         views = [{f"{REFEREE}lite0": each} if referee else {} for each in np.split(judged, ends)]
         rows = zip(about, np.split(logits, ends), views, strict=True)
         seen = [Observation(name, self.arch, own, views=view) for (name, _, _), own, view in rows]
-        return seen, np.split(labels, ends), [frozenset(of) for _, of, _ in about]
+        whole = seen, np.split(labels, ends), [frozenset(of) for _, of, _ in about]
+        return whole if len(self.classes) == len(CIFAR10) else self.narrowed(*whole)
+
+    def narrowed(self, *whole: Any) -> Observed:
+        """The images and logits of `classes` of sets that have all of these, in a tenth of the images."""
+        found: Observed = [], [], []
+        for each, labels, families in zip(*whole, strict=True):
+            rows = np.flatnonzero(np.isin(labels, self.classes))
+            if 10 * len(rows) < len(each) or not np.isin(self.classes, labels).all():
+                continue
+            part = each.take(rows)
+            views = {name: logits[:, self.classes] for name, logits in part.views.items()}
+            found[0].append(replace(part, logits=part.logits[:, self.classes], views=views))
+            found[1].append(np.searchsorted(self.classes, labels[rows]))
+            found[2].append(families)
+        return found
 
     def meta(self, referee: bool) -> MetaTrain:
         """The meta-train sets with the labelled source."""
         (known,), (labels,), _ = self.observed("reference", referee)
-        source = Source(known, labels, known, np.zeros((len(CIFAR10), 1)), np.zeros(len(CIFAR10)))
+        k = len(self.classes)
+        source = Source(known, labels, known, np.zeros((k, 1)), np.zeros(k))
         seen, truth, families = self.observed("meta", referee)
         correct = [each.predicted == classes for each, classes in zip(seen, truth, strict=True)]
         return MetaTrain(
@@ -180,50 +213,89 @@ class Seen:
 def kind_of(part: str, name: str, accuracy: float) -> list[str]:
     """The kinds by which a set counts."""
     if part != "natural":
-        return [{"corrupted": "new corruptions", "few": "new, few classes"}.get(part, part)]
+        return [{"seen": "seen", "few": "new, few classes"}.get(part, "new corruptions")]
     if name in DRAWN:
         return ["drawings"]
     return ["photographs", "mild natural"] if accuracy > MILD else ["photographs"]
 
 
-def errors(given: argparse.Namespace, seed: int) -> list[dict[str, Any]]:
-    """A line for each method and set: kinds, name and error in points."""
-    seen, found = Seen(given.folder, given.classifier, given.precision, seed), []
+def errors(
+    seen: Seen, methods: Sequence[str] = tuple(METHODS), parts: Sequence[str] = PARTS, small: bool = False
+) -> list[dict[str, Any]]:
+    """A line for each method and set, or small sample of it: kinds, name and error in points."""
+    found = []
     for referee in (True, False):
         meta = seen.meta(referee)
-        for name, method in METHODS.items():
+        for name in methods:
             if name.endswith(ALONE) == referee or (not referee and name != f"gated{ALONE}"):
                 continue
-            fitted = clone(method).fit(meta)
-            for part in ("natural", "corrupted", "few", "seen"):
+            fitted = clone(METHODS[name]).fit(meta)
+            for part in parts:
                 sets, truth, _ = seen.observed(part, referee)
-                for each, labels, value in zip(sets, truth, fitted.predict(sets), strict=True):
+                for each, labels in sampled(sets, truth) if small else zip(sets, truth, strict=True):
                     accuracy = float((each.predicted == labels).mean())
-                    line = {"method": name, "set": each.set_name, "error": 100 * float(value - accuracy)}
-                    found.append({**line, "kinds": kind_of(part, each.set_name, accuracy), "seed": seed})
+                    error = 100 * float(fitted.predict([each])[0] - accuracy)
+                    line = {"method": name, "set": each.set_name, "error": error, "seed": seen.seed}
+                    found.append({**line, "kinds": kind_of(part, each.set_name, accuracy)})
     return found
+
+
+def sampled(sets: list[Observation], truth: list[IntArray]) -> Iterator[tuple[Observation, IntArray]]:
+    """Small samples of sets, with their labels."""
+    rng = np.random.default_rng(0)
+    for each, labels in zip(sets, truth, strict=True):
+        for _ in range(DRAWS):
+            rows = rng.permutation(len(each))[:SMALL]
+            yield each.take(rows), labels[rows]
+
+
+def shaped(seen: Seen) -> list[dict[str, Any]]:
+    """The lines of small sets, of large ones, and of two classes."""
+    found = [{"shape": f"{SMALL} images", **x} for x in errors(seen, SHAPED, ("natural", "corrupted"), True)]
+    found += [{"shape": f"{LARGE:,} images", **x} for x in errors(seen, SHAPED, ("large",))]
+    for pair in PAIRS:
+        seen.classes = np.array(pair)
+        lines = errors(seen, SHAPED, ("natural", "corrupted"))
+        found += [{"shape": "two classes", **line} for line in lines]
+    return found
+
+
+def shapes(lines: Sequence[dict[str, Any]], seeds: int) -> dict[str, list[dict[str, Any]]]:
+    """RMSE by shape and kind, the mean over seeds."""
+    rows = []
+    for shape, kind in dict.fromkeys((line["shape"], line["kinds"][0]) for line in lines):
+        mine = [line for line in lines if (line["shape"], line["kinds"][0]) == (shape, kind)]
+        row: dict[str, Any] = {"sets": f"{shape}: {kind}", "count": len(mine) // len(SHAPED)}
+        rows.append(row | {method: rmse(mine, method, seeds) for method in SHAPED})
+    return {"shapes": rows}
+
+
+def rmse(lines: Sequence[dict[str, Any]], method: str, seeds: int) -> float:
+    """The mean over seeds of a method's root of the mean squared error."""
+    each = [[x["error"] for x in lines if (x["method"], x["seed"]) == (method, s)] for s in range(seeds)]
+    return float(np.mean([np.sqrt(np.mean(np.square(of))) for of in each]))
 
 
 def tables(lines: Sequence[dict[str, Any]], seeds: int) -> dict[str, list[dict[str, Any]]]:
     """RMSE by kind, the mean over seeds; of photographs the median error too; and errors on natural sets."""
-    rmse, by_set = [], []
+    by_kind, by_set = [], []
     for method in METHODS:
-        mine = [line for line in lines if line["method"] == method]
         row: dict[str, Any] = {"method": method}
         for kind in KINDS:
-            each = [[x["error"] for x in mine if kind in x["kinds"] and x["seed"] == s] for s in range(seeds)]
-            row[kind] = float(np.mean([np.sqrt(np.mean(np.square(of))) for of in each]))
+            mine = [line for line in lines if line["method"] == method and kind in line["kinds"]]
+            row[kind] = rmse(mine, method, seeds)
             if kind == "photographs":
-                row["median"] = float(np.mean([np.median(np.abs(of)) for of in each]))
-        rmse.append(row)
+                each = [[abs(x["error"]) for x in mine if x["seed"] == seed] for seed in range(seeds)]
+                row["median"] = float(np.mean([np.median(of) for of in each]))
+        by_kind.append(row)
     for name in (*CHOSEN, *TESTED, *DRAWN):
         row = {"set": name}
-        for method in ("gated", f"gated{ALONE}", "cott", "cott-referee", "agreement"):
+        for method in SHAPED:
             row[method] = float(
                 np.mean([x["error"] for x in lines if (x["method"], x["set"]) == (method, name)])
             )
         by_set.append(row)
-    return {"rmse": rmse, "natural": by_set}
+    return {"rmse": by_kind, "natural": by_set}
 
 
 def main() -> None:
@@ -234,10 +306,14 @@ def main() -> None:
     parser.add_argument("--classifier", default="resnet56")
     parser.add_argument("--precision", default="", help="of the classifier")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--learn", type=int, default=N, help="images of each meta-train set, at most 500")
+    parser.add_argument("--shapes", action="store_true", help="small and large sets, and two classes")
     parser.add_argument("--write", action="store_true", help="record the tables for docs/results")
     given = parser.parse_args()
-    lines = [x for seed in range(given.seeds) for x in errors(given, seed)]
-    for table, rows in tables(lines, given.seeds).items():
+    measure, summary = (shaped, shapes) if given.shapes else (errors, tables)
+    seen = given.folder, given.classifier, given.precision
+    lines = [line for seed in range(given.seeds) for line in measure(Seen(*seen, seed, given.learn))]
+    for table, rows in summary(lines, given.seeds).items():
         print(f"\n{table}")
         for row in rows:
             print({key: round(value, 1) if isinstance(value, float) else value for key, value in row.items()})
