@@ -6,7 +6,7 @@ FOLDER holds what `real.py` here says, with natural.zip, natural_more.zip and an
 weights/resnet56_peer.safetensors; DIR keeps what networks have seen. Tasks, models and shifts are those of
 shifts.py, each from logits and with features. A family's intervals are made by constants that have not seen
 it; those printed at the end have seen all, and stand in unseen/estimation/intervals.py. --images estimates
-photographs from two networks and the images instead, with 24 meta-train sets. --write puts the tables into
+photographs from these networks and the images instead, with 24 meta-train sets. --write puts the tables into
 docs/results.
 """
 
@@ -39,7 +39,7 @@ LIMITS = (0.6, 0.7, 0.8, 0.9)
 PULL = 1e-3
 """How strongly the constants' logarithms are held at those of today."""
 WAYS = ("logits", "features")
-IMAGES = ("resnet56", "resnet56_peer")
+IMAGES = ("resnet56", "resnet56_peer", "repvgg_a0")
 """The networks of --images."""
 
 
