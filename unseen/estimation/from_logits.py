@@ -78,7 +78,8 @@ def estimate(
     if callable(logits):
         given, labels, unlabelled, features = read_batches(logits, labels, unlabelled)
     table, what, columns = opened(given, "logits")
-    known, classes = read_logits(table, what, probabilities), classes or columns
+    known = read_logits(table, what, probabilities)
+    classes = columns if not classes or sorted(columns) == sorted(classes) else classes
     truth = read_labels(labels, known, classes)
     if len(classes) not in (0, known.shape[1]):
         raise UnusableInput(
