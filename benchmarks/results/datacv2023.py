@@ -67,7 +67,7 @@ def chosen(competition: Competition, names: list[str]) -> dict[str, Estimator]:
 
 
 def lines(competition: Competition, classifier: str) -> list[dict[str, object]]:
-    """A line for each method: RMSE in points over all test sets, over each group, and the groups' root mean square."""
+    """A line for each method: RMSE in points over all sets, each group, and the groups' root mean square."""
     rows, found = solution_of(competition), []
     for method, predictions in read_methods(competition)[0].items():
         parts = {"all": rows, **{group: [row for row in rows if row.group == group] for group in GROUPS}}
