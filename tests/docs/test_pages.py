@@ -29,10 +29,12 @@ NOTEBOOKS = sorted((ROOT / "docs/tutorials").glob("*.ipynb"))
 def folder(weights, tmp_path, monkeypatch):
     """The working folder of a page; modules that are imported from it are forgotten afterwards.
 
-    Networks are trained for one epoch, and what is built is small.
+    Networks are trained for one epoch or a few steps, and what is built is small.
     """
     monkeypatch.setattr("matplotlib.pyplot.show", lambda: None)
     monkeypatch.setattr("starter.classifiers.train.train", shorter)
+    monkeypatch.setattr("starter.classifiers.networks.small.EPOCHS", 1)
+    monkeypatch.setattr("starter.classifiers.networks.small.STEPS", 1)
     monkeypatch.setattr("unseen.cli.participant.DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
     monkeypatch.setattr("starter.making.build.build", smaller)
     monkeypatch.setattr("unseen.api.contest.make", smaller)

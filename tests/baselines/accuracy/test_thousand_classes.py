@@ -51,7 +51,7 @@ def meta() -> MetaTrain:
 METHODS = sorted(set(methods_of("accuracy")) - set(SLOW))
 
 
-@pytest.mark.parametrize("name", some_slow(METHODS, "bbse", "cott-bbse", "stack", "gated"))
+@pytest.mark.parametrize("name", some_slow(METHODS, "bbse", "cott-bbse", "cott-em", "stack", "gated"))
 def test_a_method_stands_a_thousand_classes(name: str, meta: MetaTrain) -> None:
     method = clone(methods_of("accuracy")[name]).fit(meta)
     (found,) = method.predict([meta.sets[1]])

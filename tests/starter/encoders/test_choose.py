@@ -16,7 +16,7 @@ from submission.competition import ENGINES
 PIXELS = np.random.default_rng(0).integers(1, 256, (3, 8, 8, 3)).astype(np.uint8)
 
 
-def test_the_embedded_encoder_comes_with_the_kit_and_knows_digits():
+def test_the_embedded_encoder_comes_with_the_kit_and_knows_digits(glyphs):
     """By a text for each class it is right for four of five images or more, by chance for one of ten."""
     encoder, splits = load_encoder("embedded"), glyph_splits(0)
     images = splits.reference.take(np.arange(500))

@@ -46,7 +46,7 @@ PUBLISHED = {"repvgg_a0": ("linear", 356), "resnet56": ("fc", 344)}
 """The head's name, and how many tensors the published weights have."""
 
 
-@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("arch", some_slow(ARCHITECTURES, "resnet101", "densenet121", "vgg16"))
 def test_every_network_has_its_size_stages_features_and_logits(arch: str, shaken: Shaken) -> None:
     network = shaken(lambda classes: new_network(arch, classes))
     assert sum(parameter.numel() for parameter in network.parameters()) == PARAMETERS[arch]
