@@ -145,12 +145,11 @@ def _write_glyphs(folder: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def weights(glyphs: None) -> Iterator[Path]:
-    """Weights of `small` for the embedded images.
+def weights(once: Once, glyphs: None) -> Iterator[Path]:
+    """Weights of `small` for the embedded images, where all checkouts of this code find them.
 
     With them everything is built with fewer training and reference images to observe, 1,000 and 500.
     """
-    from starter.classifiers.networks.small import EMBEDDED
     from starter.making import build, referees
     from starter.sources.splits import Splits
 
@@ -163,7 +162,13 @@ def weights(glyphs: None) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(referees, "TRAIN_REF", 1000)
         patch.setattr(build, "load_source", fewer)
-        yield EMBEDDED
+        yield once("weights", _copy_weights) / "tiny.safetensors"
+
+
+def _copy_weights(folder: Path) -> None:
+    from starter.classifiers.networks.small import EMBEDDED
+
+    shutil.copyfile(EMBEDDED, folder / "tiny.safetensors")
 
 
 @pytest.fixture(scope="session")
