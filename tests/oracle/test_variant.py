@@ -110,6 +110,7 @@ def of_architecture(arch):
 
 
 @pytest.mark.parametrize("arch", ["small", "repvgg_a0"])
+@pytest.mark.slow
 def test_probabilities_are_those_of_the_description(arch):
     meta = of_architecture(arch)
     oracle = Syp(**QUICK).fit(meta)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from slow import some_slow
 
 from starter.observing.observation import MetaTrain, Moments, Observation, Source
 from unseen.api.methods import SLOW, methods_of
@@ -51,7 +50,8 @@ def meta() -> MetaTrain:
 METHODS = sorted(set(methods_of("accuracy")) - set(SLOW))
 
 
-@pytest.mark.parametrize("name", some_slow(METHODS, "bbse", "cott-bbse", "cott-em", "stack", "gated"))
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.slow
 def test_a_method_stands_a_thousand_classes(name: str, meta: MetaTrain) -> None:
     method = clone(methods_of("accuracy")[name]).fit(meta)
     (found,) = method.predict([meta.sets[1]])

@@ -46,6 +46,7 @@ def state() -> dict[str, Tensor]:
 
 
 @pytest.mark.parametrize("arch", ["small", "resnet56", "repvgg_a0"])
+@pytest.mark.slow
 def test_what_is_saved_is_read_back(arch: str, tmp_path: Path) -> None:
     classifier = Classifier("mine", arch, network(arch), CLASSES, (0.1, 1 / 3, 0.5), (0.2, 0.3, 0.7))
     save_classifier(classifier, tmp_path / "peer.safetensors")

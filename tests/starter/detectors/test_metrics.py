@@ -78,6 +78,7 @@ def test_properties(ind, ood):
     assert repeated == pytest.approx([auroc(ind, ood)] * 2)
 
 
+@pytest.mark.slow
 def test_deviation_against_the_exact_standard_error():
     rng = np.random.default_rng(0)
     pool, is_ood = np.sort(rng.normal(size=20_000)), np.arange(300) >= 100

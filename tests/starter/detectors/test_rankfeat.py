@@ -40,6 +40,7 @@ REST = {
 
 
 @pytest.mark.parametrize("arch", REST)
+@pytest.mark.slow
 def test_the_last_two_stages_are_changed_one_at_a_time(arch):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)

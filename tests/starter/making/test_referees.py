@@ -177,6 +177,7 @@ def test_a_referee_that_says_what_the_classifier_says_is_refused(refereed):
         check_differs(("edges", "copy"), same)
 
 
+@pytest.mark.slow
 def test_class_names_may_take_the_place_of_a_probe(splits, tmp_path, monkeypatch):
     """An encoder whose texts are the means of the images of a class, and so is its own probe."""
     monkeypatch.chdir(tmp_path)

@@ -47,6 +47,7 @@ def test_labels_stay_unknown() -> None:
         Recipe("some", 3, (("resample_classes", {"n": 9, "concentration": 1}),)).indices(base)
 
 
+@pytest.mark.slow
 def test_resampled_classes_follow_a_dirichlet_distribution() -> None:
     """Shares of a symmetric Dirichlet with k classes have mean 1/k and variance (k-1) / (k^2 (k a + 1))."""
     labels = np.repeat([0, 1, 2], [6000, 3000, 1000])  # unequal classes must not matter

@@ -96,6 +96,7 @@ def test_halves_part_what_was_mixed(learnt):
     assert abs(np.mean([style[i, :, i, :].mean() for i in range(12)])) < 0.3
 
 
+@pytest.mark.slow
 def test_the_matrix_is_orthogonal_so_that_nothing_is_lost(learnt, tmp_path):
     features = texts(seed=5).reshape(-1, 16)
     semantic, covariate = learnt.decompose(features)

@@ -170,6 +170,7 @@ def test_labels_and_styles_by_default_and_from_files(tmp_path):
         choose_generator("no_such_module:generate")
 
 
+@pytest.mark.slow
 def test_the_embedded_signs_fill_the_grid(tmp_path):
     whole_laid().save(tmp_path / "laid.safetensors")
     text = synis(tmp_path / "out", laid=tmp_path, per_cell=1)

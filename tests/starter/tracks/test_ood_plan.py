@@ -56,6 +56,7 @@ def test_a_ratio_is_kept(ratio, ind):
 
 
 @pytest.mark.parametrize(("arguments", "count"), [((125, 125), 40), ((100, 800, "any"), 3)])
+@pytest.mark.slow
 def test_so_many_ind_images_suffice_but_in_one_of_many_draws(arguments, count):
     settings, rng = sized(*arguments), philox(count)
     sums = np.array([sum(draw_counts(settings, rng)[0] for _ in range(count)) for _ in range(2000)])

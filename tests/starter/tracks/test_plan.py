@@ -37,6 +37,7 @@ def test_every_split_has_a_public_and_a_private_part(families, most):
     ],
 )
 @pytest.mark.parametrize("sets", [101, 400])
+@pytest.mark.slow
 def test_a_hundred_sets_have_thirty_public_and_seventy_private_in_every_group_alike(settings, sets):
     like = SimpleNamespace(test_base=range(3000))
     for seed in range(10):

@@ -120,6 +120,7 @@ def featured(logits, d, shift=0.0):
 
 
 @pytest.mark.parametrize("d", [40, 300])
+@pytest.mark.slow
 def test_features_tell_a_set_whose_logits_are_as_before(d):
     sets = {"same": SAME, "moved": SAME}
     features = featured(LOGITS, d), [featured(SAME, d), featured(SAME, d, 0.5)]
@@ -163,6 +164,7 @@ ONE_HOT = 9.0 * np.eye(K)
         (ONE_HOT[LOGITS.argmax(axis=1)], LABELS, ONE_HOT[HARD.argmax(axis=1)], "the check fails"),
     ],
 )
+@pytest.mark.slow
 def test_estimates_that_nobody_can_trust_are_told(logits, labels, new, warning):
     wrong = unseen.estimate(logits, labels, new)
     assert warning in wrong.warning

@@ -147,6 +147,7 @@ def test_tensors_and_tables_are_read_as_arrays_are():
         assert len(beside((given, given), ["today"], "features")) == 2
 
 
+@pytest.mark.slow
 def test_a_network_and_its_loaders_give_its_logits_and_features():
     torch.manual_seed(0)
     body = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(48, 16), torch.nn.ReLU())

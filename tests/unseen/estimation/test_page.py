@@ -84,6 +84,7 @@ def test_axe_finds_nothing_grave(page, axe, tmp_path, flags):
 
 
 @needs_chromium
+@pytest.mark.slow
 def test_a_heading_sorts_the_sets(page, tmp_path):
     script = """
       const table = document.querySelectorAll("table")[0];

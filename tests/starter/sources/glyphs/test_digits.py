@@ -120,6 +120,7 @@ def test_the_faces_have_every_character_once(name):
     assert len(set(SCRIPTS[name])) == len(SCRIPTS[name]) >= 12
 
 
+@pytest.mark.slow
 def test_no_character_has_the_shape_of_a_digit():
     digits = script(DIGITS).fields[::2] > 0
     for name, characters in SCRIPTS.items():
