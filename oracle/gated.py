@@ -1,9 +1,6 @@
-"""gated: the kit's own method, a learned gate over direct estimates of a set's accuracy.
+"""gated: the kit's own method, a learned gate over direct estimates; docs/results/gated.md has the trials.
 
-COTT under the source's class prior is right where a set has the source's classes, as distorted images have.
-The median of three other estimates is right on photographs of other sources: a regression on the classifier's
-evidence, regressions on the referee's too, and their agreement. The gate weighs COTT against the median by
-numbers that describe the set, so that the answer lies between the two. docs/results/gated.md has the trials.
+COTT: Lu et al., NeurIPS 2023; agreement: Jiang et al., ICLR 2022; the gate is the kit's own.
 """
 
 from collections.abc import Sequence
@@ -12,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit, logit, softmax
+from scipy.special import expit, logit
 from scipy.stats import entropy
 from sklearn.linear_model import LogisticRegression
 
@@ -24,30 +21,27 @@ from baselines.contract.intervals import CrossConformal, Remoteness
 from starter.observing.observation import MetaTrain, Observation
 from starter.observing.temperature import temperature
 from submission.arrays import BoolArray, FloatArray, IntArray
-from submission.errors import UnusableInput
 from submission.progress import progress
 
 EDGE, SET_EDGE, TINY = 1e-4, 5e-3, 1e-6
 """Smallest distance from 0 and 1 of an image's and of a set's probability in log-odds; smallest divisor."""
-COPIES, OF_SOURCE, FEW = 3, 0.6, 0.6
-"""Copies of a meta-train set, and of the source per such set; the largest share of the classes in a copy."""
-RARE = 0.2
-"""Share of a class, in units of 1 / k, above which it counts as present."""
-LIMIT, WIDTH, RIDGE = 3.0, 0.02, 0.003
+COPIES, OF_SOURCE, FEW, RARE = 3, 0.6, 0.6, 0.2
+"""Copies of a meta-train set, and of the source per such set; the largest share of the classes in a copy; the
+share of a class, in units of 1 / k, above which it counts as present."""
+LIMIT, WIDTH, RIDGE = 3.0, 0.02, 0.00075
 """Of the gate: deviations at which numbers are cut, error below which loss is quadratic, penalty."""
-BLOCKS = 6
-"""Number of blocks of operations that are left out together."""
-COLUMNS = [0, 1, 2, 3], [0, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 8, 9]
-"""Evidence that regressions read: the classifier's; both networks' under the set's prior, or the source's."""
+BLOCKS = 6  # of operations that are left out together
+COLUMNS = {7: ([0, 1, 2, 3, 4, 5, 6],), 10: ([0, 1, 2, 3], [0, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 8, 9])}
+"""Evidence that each regression reads, by the number of columns: without a referee all; with one the
+classifier's, and both networks' under the set's prior, and under the source's."""
 
-Models = tuple[FloatArray, ...]
 Gate = tuple[FloatArray, FloatArray, FloatArray]
-"""Mean and scale of the numbers (p,), and the weights (e, 1 + p) of the estimates' softmax."""
+"""Mean and scale of the numbers (p,), and the weights (1 + p,) of the first estimate's log-odds."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What is read from a set: evidence (n, 4 or 10), direct estimates (2,), numbers for the gate (p,)."""
+    """What is read from a set: evidence (n, 7 or 10), direct estimates (1 or 2,), the gate's numbers (p,)."""
 
     table: FloatArray
     direct: FloatArray
@@ -55,31 +49,30 @@ class Reading:
 
 
 def fitted_gate(numbers: FloatArray, estimates: FloatArray, truth: FloatArray) -> Gate:
-    """Returns the gate for m sets: numbers (m, p), estimates (m, e), accuracies (m,).
+    """Returns the gate for m sets: numbers (m, p), estimates (m, 2), accuracies (m,).
 
     It minimises the mean of sqrt(error^2 + WIDTH^2) plus `RIDGE` times the mean square of the weights.
     """
     mean, scale = numbers.mean(axis=0), np.maximum(numbers.std(axis=0), TINY)
-    rows, start = _scaled(numbers, mean, scale), np.zeros((estimates.shape[1], numbers.shape[1] + 1))
-    free = np.arange(start.shape[1]) > 0
+    rows, free = _scaled(numbers, mean, scale), np.arange(numbers.shape[1] + 1) > 0
+    first, second = estimates.T
 
-    def loss(flat: FloatArray) -> tuple[float, FloatArray]:
-        weights = flat.reshape(start.shape)
-        shares = softmax(rows @ weights.T, axis=1)
-        mixed = (shares * estimates).sum(axis=1)
-        size = np.sqrt((mixed - truth) ** 2 + WIDTH**2)
-        pull = ((mixed - truth) / size)[:, None] * shares * (estimates - mixed[:, None])
-        slope = pull.T @ rows / len(rows) + 2 * RIDGE * weights * free / weights.size
-        return float(size.mean() + RIDGE * (weights**2 * free).mean()), slope.ravel()
+    def loss(weights: FloatArray) -> tuple[float, FloatArray]:
+        share = expit(rows @ weights)
+        error = share * first + (1 - share) * second - truth
+        size = np.sqrt(error**2 + WIDTH**2)
+        pull = error / size * share * (1 - share) * (first - second)
+        slope = pull @ rows / len(rows) + 2 * RIDGE * weights * free / len(weights)
+        return float(size.mean() + RIDGE * (weights**2 * free).mean()), slope
 
-    found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B").x
-    return mean, scale, found.reshape(start.shape)
+    return mean, scale, minimize(loss, np.zeros(len(free)), jac=True, method="L-BFGS-B").x
 
 
 def mixed(gate: Gate, numbers: FloatArray, estimates: FloatArray) -> FloatArray:
-    """Returns the weighted means (m,) of the estimates (m, e) of sets with these numbers (m, p)."""
+    """Returns the weighted means (m,) of the estimates (m, 2) of sets with these numbers (m, p)."""
     mean, scale, weights = gate
-    return (softmax(_scaled(numbers, mean, scale) @ weights.T, axis=1) * estimates).sum(axis=1)
+    share = expit(_scaled(numbers, mean, scale) @ weights)
+    return share * estimates[:, 0] + (1 - share) * estimates[:, 1]
 
 
 def _scaled(numbers: FloatArray, mean: FloatArray, scale: FloatArray) -> FloatArray:
@@ -89,17 +82,17 @@ def _scaled(numbers: FloatArray, mean: FloatArray, scale: FloatArray) -> FloatAr
 class Gated(Estimator):
     """A learned gate over COTT and the median of two regressions and the referee's agreement.
 
-    It learns from meta-train sets and source, and from copies of both with few classes, so that these do not
-    pass for shift; the gate learns from regressions that have not seen a set's operations. Without a referee
-    it weighs COTT under both priors, the source's and the set's, and the regression on the classifier's
-    evidence.
-    COTT: Lu et al., NeurIPS 2023; EM: Saerens, Latinne & Decaestecker, Neural Computation 2002; agreement:
-    Jiang et al., ICLR 2022; the gate is the kit's own.
+    COTT under the source's class prior is right where a set has the source's classes, as distorted images
+    have; the median of a regression on the classifier's evidence, regressions on the referee's too, and their
+    agreement on photographs of other sources. Without a referee a regression on the classifier's evidence and
+    image statistics stands for it. The gate weighs the two by numbers that describe the set; it learns from
+    regressions that have not seen a set's operations, and from copies of sets and source with few classes.
 
     Args:
         seed: Seed of the copies' classes, an int >= 0.
     """
 
+    needs = ("image_stats",)
     wants = ("referee",)
     learns_images = True
     refits = False
@@ -155,39 +148,40 @@ class Gated(Estimator):
         Evidence of the classifier: the log-odds of its calibrated confidence under the set's class prior (by
         EM) and under the source's, the set's mean of the second, and of the logits' margins. Of the referee,
         each beside its mean over the set: the log-odds of its confidence, and of its probability of the
-        predicted class under the set's prior and under the source's. Direct estimates: COTT under the
-        source's prior, and agreement with the referee under the set's; without one COTT under the set's.
+        predicted class under the set's prior and the source's; without one, the mean logarithm of each image
+        statistic. Direct estimates: COTT under the source's prior, and agreement under the set's.
         """
         rows, predicted = np.arange(len(seen)), seen.predicted
         p, plain = priors.calibrated(seen, self.own_), cott_under(self.prior_, seen, *self.cott_)
-        q, adapted, other, numbers = self._by_em(p, seen, plain)
+        q, adapted, numbers = self._by_em(p, seen, plain)
         sure, best = _odds(p[rows, predicted]), np.sort(seen.logits.astype(np.float64), axis=1)[:, -2:]
         columns = [_odds(adapted[rows, predicted]), sure, sure.mean(), (best[:, 1] - best[:, 0]).mean()]
         shares = priors.predicted_shares(predicted, len(q))
-        numbers += [entropy(shares, base=len(q)), _odds(plain, SET_EDGE)]
+        numbers += [entropy(shares, base=len(q)), _odds(plain, SET_EDGE), *_spread(seen.logits)]
+        direct = [plain]
         if len(self.judge_):
-            if seen.referee is None:
-                raise UnusableInput(
-                    f"gated learnt with a referee, and set {seen.set_name!r} was seen without"
-                )
             r = priors.calibrated(_of_referee(seen), self.judge_)
-            s, adapted, _, others = self._by_em(r, seen, plain)
+            s, adapted, others = self._by_em(r, seen, plain)
             for values in (r.max(axis=1), adapted[rows, predicted], r[rows, predicted]):
                 columns += [_odds(values), _odds(values).mean()]
             same, other = ((each.argmax(axis=1) == predicted).mean() for each in (r, adapted))
             judged = priors.predicted_shares(r.argmax(axis=1), len(q))
             numbers += [*others, np.minimum(q, s).sum(), np.minimum(shares, judged).sum()]
             numbers += [_odds(same, SET_EDGE), _odds(other, SET_EDGE)]
+            direct.append(other)
+        else:
+            assert seen.image_stats is not None
+            columns += list(np.log(np.maximum(seen.image_stats, TINY)).mean(axis=0))
         table = np.column_stack(np.broadcast_arrays(*columns))
-        return Reading(table, np.array([plain, other]), np.array(numbers))
+        return Reading(table, np.array(direct), np.array(numbers))
 
-    def _by_em(self, p: FloatArray, seen: Observation, plain: float) -> tuple[Any, Any, Any, list[Any]]:
-        """Returns the EM prior, probabilities and COTT under it, and numbers of these and of p (n, k)."""
+    def _by_em(self, p: FloatArray, seen: Observation, plain: float) -> tuple[Any, Any, list[Any]]:
+        """Returns the EM prior, probabilities under it, and numbers of these, of COTT and of p (n, k)."""
         q, k = priors.em_prior(p, self.prior_), len(self.prior_)
         cott, sure = cott_under(q, seen, *self.cott_), p.max(axis=1).mean()
         shape = [entropy(q, base=k), entropy(p.mean(axis=0), base=k), q.max(), (q > RARE / k).mean()]
         shape += [abs(plain - cott), _odds(cott, SET_EDGE), _odds(sure, SET_EDGE)]
-        return q, priors.reweighted(p, self.prior_, q), cott, shape
+        return q, priors.reweighted(p, self.prior_, q), shape
 
     def _predict(self, observation: Observation) -> float:
         return _accuracy(self.models_, self.gate_, self._read(observation))
@@ -199,15 +193,18 @@ class Gated(Estimator):
             reading = self._read(observation)
             return np.array([_accuracy(*each, reading) for each in self._left_out])
 
-        parts = blocks(meta.families, BLOCKS)
-        return CrossConformal(predict, self._residuals, Remoteness.of(meta.sets, parts))
+        return CrossConformal(
+            predict, self._residuals, Remoteness.of(meta.sets, blocks(meta.families, BLOCKS))
+        )
 
 
-def _regressions(readings: Sequence[Reading], correct: Sequence[BoolArray], rows: IntArray) -> Models:
+def _regressions(
+    readings: Sequence[Reading], correct: Sequence[BoolArray], rows: IntArray
+) -> tuple[FloatArray, ...]:
     """Returns the regressions of whether an image is classed rightly, fitted to the sets at `rows`."""
     table = np.concatenate([readings[i].table for i in rows])
     right = np.concatenate([correct[i] for i in rows])
-    return tuple(_regression(table[:, each], right) for each in COLUMNS if max(each) < table.shape[1])
+    return tuple(_regression(table[:, each], right) for each in COLUMNS[table.shape[1]])
 
 
 def _regression(rows: FloatArray, correct: BoolArray) -> FloatArray:
@@ -219,21 +216,32 @@ def _regression(rows: FloatArray, correct: BoolArray) -> FloatArray:
     return np.append(weights.intercept_[0] - slopes @ mean, slopes)
 
 
-def _estimates(models: Models, reading: Reading) -> FloatArray:
-    """Returns what the gate weighs: COTT and the median (2,); without a referee COTT twice and own (3,)."""
-    columns = zip(models, COLUMNS, strict=False)
+def _estimates(models: Sequence[FloatArray], reading: Reading) -> FloatArray:
+    """Returns what the gate weighs (2,): COTT and the median; without a referee COTT and the regression."""
+    columns = zip(models, COLUMNS[reading.table.shape[1]], strict=True)
     own, *both = (expit(reading.table[:, of] @ each[1:] + each[0]).mean() for each, of in columns)
-    plain, other = reading.direct
-    return np.array([plain, np.median([own, np.mean(both), other])] if both else [plain, other, own])
+    plain, *agreement = reading.direct
+    return np.array([plain, np.median([own, np.mean(both), *agreement]) if both else own])
 
 
-def _accuracy(models: Models, gate: Gate, reading: Reading) -> float:
+def _accuracy(models: Sequence[FloatArray], gate: Gate, reading: Reading) -> float:
     return float(mixed(gate, reading.numbers[None], _estimates(models, reading)[None])[0])
+
+
+def _spread(logits: FloatArray) -> tuple[float, float]:
+    """Returns log_k of tr(C)^2 / tr(C^2), C the logits' covariance, and skewness: low for few classes."""
+    centred = logits - logits.mean(axis=1, keepdims=True, dtype=np.float64)
+    centred -= centred.mean(axis=0)
+    centred /= centred.std() or 1.0
+    inner, second = centred.T @ centred, np.maximum((centred**2).mean(axis=0), TINY)
+    ratio = np.trace(inner) ** 2 / max((inner**2).sum(), TINY)
+    skewness = (centred**3).mean(axis=0) / second**1.5
+    return float(np.log(max(ratio, 1)) / np.log(len(inner))), float(skewness.mean())
 
 
 def _of_referee(seen: Observation) -> Observation:
     """Returns the observation with the referee's log-probabilities in place of the classifier's logits."""
-    assert seen.referee is not None
+    assert seen.referee is not None, f"gated learnt with a referee, {seen.set_name!r} was seen without"
     logits = np.log(np.maximum(seen.referee, np.finfo(np.float32).tiny)).astype(np.float32)
     return Observation(seen.set_name, seen.classifier, logits)
 

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import real
+import torch
 from pages import record
 from sklearn.base import clone
 
@@ -28,6 +29,7 @@ from baselines import BASELINES, Estimator
 from oracle import Gated
 from starter.encoders.choose import lite0
 from starter.images.imageset import ImageSet
+from starter.observing.image_stats import image_stats
 from starter.observing.observation import REFEREE, MetaTrain, Observation, Source
 from starter.observing.referee import fit_linear
 from starter.observing.temperature import likeliest_temperature
@@ -51,6 +53,7 @@ SMALL, LARGE, DRAWS = 50, 10_000, 4
 """Images of the sets of --shapes, and samples of a set of 500 that are small sets."""
 WIDE: dict[str, Any] = {"ops_per_set": (0, 3), "prior_share": 0.3, "weak_share": 0.5}
 ALONE = " without a referee"
+STATS = "image_stats"
 METHODS: dict[str, Estimator] = {
     "gated": Gated(),
     f"gated{ALONE}": Gated(),
@@ -115,7 +118,9 @@ def made(part: str, splits: Splits, seed: int, learn: int) -> Iterator[Made]:
 
 
 def looks(name: str, precision: str) -> Look:
-    """A network's features or logits of images."""
+    """A network's features or logits of images; of no network, the images' statistics."""
+    if name == STATS:
+        return lambda images: image_stats(torch.from_numpy(images.transpose(0, 3, 1, 2))).numpy()
     if name == "lite0":
         encode = lite0(engine="openvino").encode_images
         return lambda images: encode(images).astype(np.float16)
@@ -175,12 +180,16 @@ class Seen:
     def observed(self, part: str, referee: bool) -> Observed:
         """Observations, labels and families of the sets of a part, of their images of `classes` alone."""
         about, labels = self.sets(part)
-        logits, features = self.arrays(self.arch, part), self.arrays("lite0", part).astype(np.float32)
+        logits, stats = self.arrays(self.arch, part), self.arrays(STATS, part)
+        features = self.arrays("lite0", part).astype(np.float32)
         judged = (features @ self.weight.T + self.bias).astype(np.float32)
         ends = np.cumsum([size for _, _, size in about])[:-1]
         views = [{f"{REFEREE}lite0": each} if referee else {} for each in np.split(judged, ends)]
-        rows = zip(about, np.split(logits, ends), views, strict=True)
-        seen = [Observation(name, self.arch, own, views=view) for (name, _, _), own, view in rows]
+        rows = zip(about, np.split(logits, ends), np.split(stats, ends), views, strict=True)
+        seen = [
+            Observation(name, self.arch, own, image_stats=each, views=view)
+            for (name, _, _), own, each, view in rows
+        ]
         whole = seen, np.split(labels, ends), [frozenset(of) for _, of, _ in about]
         return whole if len(self.classes) == len(CIFAR10) else self.narrowed(*whole)
 

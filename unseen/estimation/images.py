@@ -131,7 +131,7 @@ def estimate_sets(
             splits = Splits(classifier.classes, probed, reference, base, base, base)
             referees = fit_referees(encoders, splits, 0, cache, classifier.place)
             observer = Observer(classifier, cache, referees=referees)
-            needs = ("referee",) if referees else ()
+            needs = (*Gated.needs, *(("referee",) if referees else ()))
         bare = [FromRecipe.whole(replace(each, labels=None)) for each in (known, *sets)]
         features = () if classifier.logits_alone else ("features",)
         source, *others = observe_all(bare, observer, (*needs, *features))
