@@ -1,7 +1,4 @@
-"""gated: the kit's own method, a learned gate over direct estimates; docs/results/gated.md has the trials.
-
-COTT: Lu et al., NeurIPS 2023; agreement: Jiang et al., ICLR 2022; the gate is the kit's own.
-"""
+"""gated: the kit's own method, a learned gate over direct estimates; docs/results/gated.md has the trials."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,12 +22,12 @@ from submission.progress import progress
 
 EDGE, SET_EDGE, TINY = 1e-4, 5e-3, 1e-6
 """Smallest distance from 0 and 1 of an image's and of a set's probability in log-odds; smallest divisor."""
-COPIES, OF_SOURCE, FEW, RARE = 3, 0.6, 0.6, 0.2
-"""Copies of a meta-train set, and of the source per such set; the largest share of the classes in a copy; the
-share of a class, in units of 1 / k, above which it counts as present."""
+COPIES, OF_SOURCE, FEW = 3, 0.6, 0.6
+"""Copies of a meta-train set, and of the source per such set; the largest share of the classes in a copy."""
 LIMIT, WIDTH, RIDGE = 3.0, 0.02, 0.00075
 """Of the gate: deviations at which numbers are cut, error below which loss is quadratic, penalty."""
-BLOCKS = 6  # of operations that are left out together
+BLOCKS, KEPT = 6, 0.95
+"""Number of blocks of operations that are left out together; share of the sets that one regression keeps."""
 COLUMNS = {7: ([0, 1, 2, 3, 4, 5, 6],), 10: ([0, 1, 2, 3], [0, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 8, 9])}
 """Evidence that each regression reads, by the number of columns: without a referee all; with one the
 classifier's, and both networks' under the set's prior, and under the source's."""
@@ -49,10 +46,7 @@ class Reading:
 
 
 def fitted_gate(numbers: FloatArray, estimates: FloatArray, truth: FloatArray) -> Gate:
-    """Returns the gate for m sets: numbers (m, p), estimates (m, 2), accuracies (m,).
-
-    It minimises the mean of sqrt(error^2 + WIDTH^2) plus `RIDGE` times the mean square of the weights.
-    """
+    """Returns the gate for m sets: numbers (m, p), estimates (m, 2), accuracies (m,)."""
     mean, scale = numbers.mean(axis=0), np.maximum(numbers.std(axis=0), TINY)
     rows, free = _scaled(numbers, mean, scale), np.arange(numbers.shape[1] + 1) > 0
     first, second = estimates.T
@@ -87,6 +81,7 @@ class Gated(Estimator):
     agreement on photographs of other sources. Without a referee a regression on the classifier's evidence and
     image statistics stands for it. The gate weighs the two by numbers that describe the set; it learns from
     regressions that have not seen a set's operations, and from copies of sets and source with few classes.
+    COTT: Lu et al., NeurIPS 2023; agreement: Jiang et al., ICLR 2022; the gate is the kit's own.
 
     Args:
         seed: Seed of the copies' classes, an int >= 0.
@@ -165,9 +160,7 @@ class Gated(Estimator):
             for values in (r.max(axis=1), adapted[rows, predicted], r[rows, predicted]):
                 columns += [_odds(values), _odds(values).mean()]
             same, other = ((each.argmax(axis=1) == predicted).mean() for each in (r, adapted))
-            judged = priors.predicted_shares(r.argmax(axis=1), len(q))
-            numbers += [*others, np.minimum(q, s).sum(), np.minimum(shares, judged).sum()]
-            numbers += [_odds(same, SET_EDGE), _odds(other, SET_EDGE)]
+            numbers += [*others, np.minimum(q, s).sum(), _odds(same, SET_EDGE), _odds(other, SET_EDGE)]
             direct.append(other)
         else:
             assert seen.image_stats is not None
@@ -179,7 +172,7 @@ class Gated(Estimator):
         """Returns the EM prior, probabilities under it, and numbers of these, of COTT and of p (n, k)."""
         q, k = priors.em_prior(p, self.prior_), len(self.prior_)
         cott, sure = cott_under(q, seen, *self.cott_), p.max(axis=1).mean()
-        shape = [entropy(q, base=k), entropy(p.mean(axis=0), base=k), q.max(), (q > RARE / k).mean()]
+        shape = [entropy(q, base=k), entropy(p.mean(axis=0), base=k), q.max()]
         shape += [abs(plain - cott), _odds(cott, SET_EDGE), _odds(sure, SET_EDGE)]
         return q, priors.reweighted(p, self.prior_, q), shape
 
@@ -201,10 +194,18 @@ class Gated(Estimator):
 def _regressions(
     readings: Sequence[Reading], correct: Sequence[BoolArray], rows: IntArray
 ) -> tuple[FloatArray, ...]:
-    """Returns the regressions of whether an image is classed rightly, fitted to the sets at `rows`."""
+    """Returns the regressions of whether an image is classed rightly, fitted to the sets at `rows`.
+
+    One alone, which no median guards, is fitted again without the sets that it misses most.
+    """
     table = np.concatenate([readings[i].table for i in rows])
     right = np.concatenate([correct[i] for i in rows])
-    return tuple(_regression(table[:, each], right) for each in COLUMNS[table.shape[1]])
+    models = tuple(_regression(table[:, each], right) for each in COLUMNS[table.shape[1]])
+    if len(models) > 1:
+        return models
+    off = np.array([abs(_estimates(models, readings[i])[1] - correct[i].mean()) for i in rows])
+    kept = np.repeat(off <= np.quantile(off, KEPT), [len(correct[i]) for i in rows])
+    return (_regression(table[kept], right[kept]),)
 
 
 def _regression(rows: FloatArray, correct: BoolArray) -> FloatArray:

@@ -13,7 +13,7 @@ from baselines import BASELINES
 from baselines.accuracy.priors import bias_corrected, em_prior, reweighted, source_prior
 from baselines.contract.conformance import example_meta_train, example_observation
 from oracle import Gated
-from oracle.gated import _estimates, _regression, _spread, fitted_gate, mixed
+from oracle.gated import _estimates, _regression, _regressions, _spread, fitted_gate, mixed
 
 META = example_meta_train(sets=24, n=200)
 
@@ -132,6 +132,19 @@ def test_a_regression_gives_the_chances_that_it_has_seen():
     for right in (True, False):  # never certain, however many images are alike
         found = _regression(np.eye(10), np.full(10, right))
         assert 0.5 < abs(expit(found[0] + found[1:].mean()) - (not right)) < 1
+
+
+def test_a_lone_regression_passes_over_the_sets_that_it_misses_most(fitted):
+    seen = [example_observation(f"s{i}", 200, 2.0, seed=i) for i in range(40)]
+    readings = [fitted["alone"]._read(bare(each)) for each, _ in seen]
+    right = [each.predicted == labels for each, labels in seen]
+    found = _regressions(readings, right, np.arange(40))
+    wrong = [*right[:2], np.zeros(200, bool), *right[3:]]
+    np.testing.assert_allclose(
+        [_estimates(_regressions(readings, wrong, np.arange(40)), each)[1] for each in readings],
+        [_estimates(found, each)[1] for each in readings],
+        atol=0.03,
+    )
 
 
 def test_the_estimates_are_cott_and_the_median_of_three(fitted):
