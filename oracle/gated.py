@@ -80,7 +80,7 @@ class Gated(Estimator):
     have; the median of a regression on the classifier's evidence, regressions on the referee's too, and their
     agreement on photographs of other sources. Without a referee a regression on the classifier's evidence and
     image statistics stands for it. The gate weighs the two by numbers that describe the set; it learns from
-    regressions that have not seen a set's operations, and from copies of sets and source with few classes.
+    regressions that have not seen a set's operations, and from copies of few classes, if there are over two.
     COTT: Lu et al., NeurIPS 2023; agreement: Jiang et al., ICLR 2022; the gate is the kit's own.
 
     Args:
@@ -129,7 +129,7 @@ class Gated(Estimator):
             labels: Any = source.labels if i < 0 else meta.labels[i] if meta.labels else None
             count = round(OF_SOURCE * len(meta.sets)) if i < 0 else COPIES
             chosen = [np.arange(len(right))]
-            for _ in range(count if labels is not None else 0):
+            for _ in range(count if labels is not None and most > 1 else 0):
                 classes = rng.permutation(np.unique(labels))[: rng.integers(1, most, endpoint=True)]
                 chosen.append(np.flatnonzero(np.isin(labels, classes)))
             readings += [self._read(seen.take(rows)) for rows in chosen]
@@ -186,9 +186,8 @@ class Gated(Estimator):
             reading = self._read(observation)
             return np.array([_accuracy(*each, reading) for each in self._left_out])
 
-        return CrossConformal(
-            predict, self._residuals, Remoteness.of(meta.sets, blocks(meta.families, BLOCKS))
-        )
+        remoteness = Remoteness.of(meta.sets, blocks(meta.families, BLOCKS))
+        return CrossConformal(predict, self._residuals, remoteness)
 
 
 def _regressions(

@@ -1,10 +1,11 @@
-"""The kit on real CIFAR-10 with ResNet-56: build, run every method, print the first table of accuracy.md.
+"""The kit on real CIFAR-10: build, run what `unseen predict --all` runs, print a table of accuracy.md.
 
-    UNSEEN_DATA=FOLDER python benchmarks/results/cifar10.py DIR [--only NAME]... [--small] [--write]
+    UNSEEN_DATA=FOLDER python benchmarks/results/cifar10.py DIR [--classifier resnet56] [--without NAME]...
+        [--small] [--write]
 
 FOLDER holds cifar10.zip (train/<class>/, test/<class>/), natural.zip (<set>/<class>/) and
-weights/resnet56.safetensors. DIR is a new folder, or one of an interrupted run, which goes on. --small builds
-a tenth of it, which shows that it runs.
+weights/<classifier>.safetensors; the referee is lite0. DIR is a new folder, or one of an interrupted run,
+which goes on. --small builds a tenth of it, which shows that it runs.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import real
 from pages import record
 from sklearn.base import clone
 
+import unseen
 from baselines import BASELINES
 from baselines.run.predict import predict
 from leaderboard.publish import organizer_table, publish, read_methods
@@ -39,14 +41,17 @@ TEST = (
 TEST_SEED = 20231
 GROUPS = ("seen", "new", "natural", "natural-few")
 PEERS = ("resnet56_peer", "repvgg_a0")
+TABLES = {"resnet56": "accuracy-resnet56", "repvgg_a0": "accuracy-repvgg"}
+"""Classifiers, and the tables of their methods."""
 
 
-def settings(small: bool) -> AccuracySettings:
+def settings(classifier: str, small: bool) -> AccuracySettings:
     """200 meta-train sets of 1,000; 4 natural validation sets; 7 natural, 8 seen and 12 new test sets."""
     natural = real.data() / "natural.zip"
     return AccuracySettings(
         source=str(real.data() / "cifar10.zip"),
-        classifiers=(real.weights(),),
+        classifiers=(real.weights(classifier),),
+        referees=("lite0",),
         train_sets=20 if small else 200,
         val_sets=0,
         test_sets=20,
@@ -74,18 +79,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--write", action="store_true", help="record the table for docs/results")
-    parser.add_argument("--only", action="append", metavar="NAME", help="of these methods; may be repeated")
+    parser.add_argument("--classifier", choices=TABLES, default="resnet56")
+    parser.add_argument("--without", action="append", default=[], metavar="NAME", help="a method; repeatable")
     parser.add_argument("--small", action="store_true")
     options = parser.parse_args()
-    competition = build(options.folder, settings(options.small), TEST_SEED)
-    methods = {name: clone(method) for name, method in {**BASELINES, **ORACLES}.items() if name != "projnorm"}
-    chosen = {name: methods[name] for name in options.only or methods}
-    predict(competition, {n: m for n, m in chosen.items() if not unmet(m.needs, competition)})
+    folder, cache = options.folder / options.classifier, str(options.folder / "cache")
+    competition = build(folder, settings(options.classifier, options.small), TEST_SEED, cache=cache)
+    methods, when = {**BASELINES, **ORACLES}, unseen.methods().runs
+    left = [name for name in methods if name not in options.without and when[name] != "if named"]
+    predict(competition, {n: clone(methods[n]) for n in left if not unmet(methods[n].needs, competition)})
     publish(competition)
     if options.write:
         targets = Targets.of_solution(competition, solution_of(competition))
         head, *rows = score_cells(targets, read_methods(competition)[0])
-        record("accuracy-methods", [dict(zip(head, row, strict=True)) for row in rows])
+        record(TABLES[options.classifier], [dict(zip(head, row, strict=True)) for row in rows])
     print(organizer_table(competition))
     print(outside(competition))
 

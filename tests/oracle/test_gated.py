@@ -192,3 +192,19 @@ def test_sets_without_known_labels_or_operations_are_learnt_from_too():
     unknown = replace(META, labels=(), families=[frozenset()] * len(META.sets))
     found = Gated().fit(unknown).predict(META.sets)
     assert np.abs(found - META.targets).mean() < 0.1
+
+
+def test_sets_of_two_classes_have_no_copies():
+    def pair(seen, labels):
+        rows = np.flatnonzero(labels < 2)
+        return replace(seen.take(rows), logits=seen.logits[rows, :2], views={}), labels[rows]
+
+    known, *pairs = [pair(META.source.observation, META.source.labels), *map(pair, META.sets, META.labels)]
+    sets, labels = map(list, zip(*pairs, strict=True))
+    right = [each.predicted == own for each, own in pairs]
+    source = replace(META.source, observation=known[0], labels=known[1])
+    meta = replace(META, source=source, sets=sets, labels=labels, correct=right)
+    targets = np.array([each.mean() for each in right])
+    fitted = Gated().fit(replace(meta, targets=targets))
+    assert len(fitted._examples(meta)[0]) == 1 + len(sets)
+    assert np.abs(fitted.predict(sets) - targets).mean() < 0.05
