@@ -8,7 +8,7 @@ interrupted run goes on. For each seed there are 120 `wide` meta-train sets of 5
 groups default, a and b, of none to three operations, three in ten with other class priors. The referee is
 lite0 at 128 pixels, with one probe of 6,000 clean training images. CHOSEN names the natural sets by which
 constants were chosen, beside left-out operations; on the other kinds methods were compared afterwards.
-With --shapes the sets are of other sizes, or the classes two.
+With --shapes the sets are of other sizes or class shares, natural sets distorted, or the classes two.
 """
 
 import argparse
@@ -50,7 +50,7 @@ MORE = ("tinyin_b", "tinyin_c", "catsdogs_breeds")
 """The sets in natural_more.zip."""
 N, CLEAN = 500, 6000
 SMALL, LARGE, DRAWS = 50, 10_000, 4
-"""Images of the sets of --shapes, and samples of a set of 500 that are small sets."""
+"""Images of the sets of --shapes, and samples that are drawn of a set of 500."""
 WIDE: dict[str, Any] = {"ops_per_set": (0, 3), "prior_share": 0.3, "weak_share": 0.5}
 ALONE = " without a referee"
 STATS = "image_stats"
@@ -60,6 +60,8 @@ METHODS: dict[str, Estimator] = {
     **{name: BASELINES[name] for name in ("cott", "cott-referee", "agreement", "fused", "frap", "cott-em")},
     **{name: BASELINES[name] for name in ("atc", "confscore", "doc", "constant")},
 }
+Draw = Callable[[IntArray, np.random.Generator], IntArray]
+"""Rows of a sample of a set with these labels."""
 SHAPED = ("gated", f"gated{ALONE}", "cott", "cott-referee", "agreement")
 PAIRS = (0, 8), (1, 9), (2, 6), (3, 5), (4, 7)
 PARTS = "natural", "corrupted", "few", "seen"
@@ -96,6 +98,16 @@ def corrupted(whole: ImageSet, seed: int, few: bool = False, n: int = N) -> Iter
         yield recipe.name, recipe.families, recipe.render(base)
 
 
+def distorted(seed: int) -> Iterator[Made]:
+    """The photographs, each under an operation that no meta-train group has."""
+    for number, name in enumerate((*CHOSEN, *TESTED)):
+        rng, (_, _, images) = np.random.default_rng([7, seed, number]), natural(name, seed)
+        operation = str(rng.choice(new_operations("default+a+b")))
+        params = OPERATIONS[operation].draw_params(rng, 1.0)
+        recipe = Recipe(name, int(rng.integers(2**31)), ((operation, params),))
+        yield name, recipe.families, recipe.render(images)
+
+
 def made(part: str, splits: Splits, seed: int, learn: int) -> Iterator[Made]:
     """The sets of one part; `learn` images of each meta-train set."""
     if part == "reference":
@@ -113,6 +125,8 @@ def made(part: str, splits: Splits, seed: int, learn: int) -> Iterator[Made]:
     elif part == "large":
         tested = splits.reference, splits.meta_base, splits.val_base, splits.test_base
         yield from islice(corrupted(ImageSet.joined("", tested), seed, n=LARGE), 2, None, 6)
+    elif part == "distorted":
+        yield from distorted(seed)
     else:
         yield from (natural(name, seed) for name in (*CHOSEN, *TESTED, *DRAWN))
 
@@ -221,6 +235,8 @@ class Seen:
 
 def kind_of(part: str, name: str, accuracy: float) -> list[str]:
     """The kinds by which a set counts."""
+    if part == "distorted":
+        return ["photographs"]
     if part != "natural":
         return [{"seen": "seen", "few": "new, few classes"}.get(part, "new corruptions")]
     if name in DRAWN:
@@ -229,9 +245,12 @@ def kind_of(part: str, name: str, accuracy: float) -> list[str]:
 
 
 def errors(
-    seen: Seen, methods: Sequence[str] = tuple(METHODS), parts: Sequence[str] = PARTS, small: bool = False
+    seen: Seen,
+    methods: Sequence[str] = tuple(METHODS),
+    parts: Sequence[str] = PARTS,
+    draw: Draw | None = None,
 ) -> list[dict[str, Any]]:
-    """A line for each method and set, or small sample of it: kinds, name and error in points."""
+    """A line for each method and set, or sample of it: kinds, name and error in points."""
     found = []
     for referee in (True, False):
         meta = seen.meta(referee)
@@ -241,7 +260,7 @@ def errors(
             fitted = clone(METHODS[name]).fit(meta)
             for part in parts:
                 sets, truth, _ = seen.observed(part, referee)
-                for each, labels in sampled(sets, truth) if small else zip(sets, truth, strict=True):
+                for each, labels in sampled(sets, truth, draw) if draw else zip(sets, truth, strict=True):
                     accuracy = float((each.predicted == labels).mean())
                     error = 100 * float(fitted.predict([each])[0] - accuracy)
                     line = {"method": name, "set": each.set_name, "error": error, "seed": seen.seed}
@@ -249,19 +268,51 @@ def errors(
     return found
 
 
-def sampled(sets: list[Observation], truth: list[IntArray]) -> Iterator[tuple[Observation, IntArray]]:
-    """Small samples of sets, with their labels."""
+def sampled(
+    sets: list[Observation], truth: list[IntArray], draw: Draw
+) -> Iterator[tuple[Observation, IntArray]]:
+    """Samples of sets, with their labels."""
     rng = np.random.default_rng(0)
     for each, labels in zip(sets, truth, strict=True):
         for _ in range(DRAWS):
-            rows = rng.permutation(len(each))[:SMALL]
+            rows = draw(labels, rng)
             yield each.take(rows), labels[rows]
 
 
+def small(labels: IntArray, rng: np.random.Generator) -> IntArray:
+    """A few images."""
+    return rng.permutation(len(labels))[:SMALL]
+
+
+def uneven(labels: IntArray, rng: np.random.Generator) -> IntArray:
+    """Images in class shares of a flat Dirichlet distribution, some 170 of 500."""
+    shares = rng.dirichlet(np.ones(len(CIFAR10)))
+    return np.flatnonzero(rng.random(len(labels)) < shares[labels] / shares.max())
+
+
+def even(labels: IntArray, rng: np.random.Generator) -> IntArray:
+    """As many images of each class, of those with a fortieth of the set or more."""
+    counts = np.bincount(labels)
+    most = [np.flatnonzero(labels == c) for c in np.flatnonzero(40 * counts >= len(labels))]
+    return np.concatenate([rng.permutation(rows)[: min(map(len, most))] for rows in most])
+
+
+SHAPES: dict[str, tuple[tuple[str, ...], Draw | None]] = {
+    f"{SMALL} images": (("natural", "corrupted"), small),
+    f"{LARGE:,} images": (("large",), None),
+    "Dirichlet shares": (("corrupted",), uneven),
+    "equal shares": (("natural",), even),
+    "newly corrupted": (("distorted",), None),
+}
+
+
 def shaped(seen: Seen) -> list[dict[str, Any]]:
-    """The lines of small sets, of large ones, and of two classes."""
-    found = [{"shape": f"{SMALL} images", **x} for x in errors(seen, SHAPED, ("natural", "corrupted"), True)]
-    found += [{"shape": f"{LARGE:,} images", **x} for x in errors(seen, SHAPED, ("large",))]
+    """The lines of sets of other sizes and shares, and of two classes."""
+    found = [
+        {"shape": shape, **line}
+        for shape, (parts, draw) in SHAPES.items()
+        for line in errors(seen, SHAPED, parts, draw)
+    ]
     for pair in PAIRS:
         seen.classes = np.array(pair)
         lines = errors(seen, SHAPED, ("natural", "corrupted"))
