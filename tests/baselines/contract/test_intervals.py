@@ -183,6 +183,7 @@ def shifted_meta_train(seed, families=8, sets=80):
     return MetaTrain(META.source, observations, np.array(targets), right, operations)
 
 
+@pytest.mark.slow
 def test_ninety_percent_intervals_cover_80_to_97_percent_of_families_left_out():
     covered = []
     for seed in range(4):

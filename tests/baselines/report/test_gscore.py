@@ -98,6 +98,7 @@ def test_errors_on_near_and_far_mixes_are_those_of_left_out_families(tmp_path):
 
 
 @pytest.mark.parametrize("threshold", ["pool", "mix"])
+@pytest.mark.slow
 def test_deviations_are_those_of_drawing_the_images_again(threshold):
     meta, rng, wanted = gaussian_mixes(sets=6, n=400), np.random.default_rng(1), []
     for mix, ood in zip(meta.sets, meta.ood, strict=True):
@@ -129,6 +130,7 @@ def test_backbones_have_the_accuracy_and_mean_metrics():
 
 
 @pytest.mark.parametrize(("name", "axis"), [("fig9-ratio", "ratio"), ("fig9-size", "size")])
+@pytest.mark.slow
 def test_gscore_still_correlates_on_other_mixes(name, axis):
     found = make_table(name, {"net:msp:fpr95": META})
     at = found[(found.method == "gscore-ude-w") & (found[axis] == (1.0 if axis == "ratio" else SIZES[-1]))]

@@ -17,6 +17,7 @@ FOREST = RandomForestRegressor(5, random_state=0)
 
 @pytest.mark.parametrize("regressor", [make_pipeline(StandardScaler(), Ridge()), FOREST])
 @pytest.mark.parametrize("track", ["accuracy", "ood"])
+@pytest.mark.slow
 def test_it_keeps_the_contract(regressor, track):
     assert not [str(check) for check in check_method(Tabular(regressor, track), track) if check.problem]
 

@@ -37,6 +37,7 @@ def found(ood_folder):
         ).tables["sanity"]
 
 
+@pytest.mark.slow
 def test_every_detector_set_and_initialisation_has_a_row(found, ood_folder):
     kinds = found.drop_duplicates("set").groupby("kind")["set"].apply(set)
     assert kinds["noise"] | kinds["blur"] == {*SHIFTS["noise"], *SHIFTS["blur"]}

@@ -80,6 +80,7 @@ def test_all_labels_give_the_accuracy_itself(found):
 
 @pytest.mark.parametrize("accuracy", [0.5, 0.8, 0.95, 1.0])
 @pytest.mark.parametrize("count", [20, 50])
+@pytest.mark.slow
 def test_intervals_cover(accuracy, count):
     """At 90 % nine of ten draws do, at any accuracy, and none has a width of zero."""
     rng, rows = np.random.default_rng(1), np.arange(400)

@@ -98,6 +98,7 @@ def test_own_weights_can_be_begun_with(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("arch", "side"), [("torchvision:squeezenet1_1", 64), ("timm:deit_tiny_distilled_patch16_224", 224)]
 )
+@pytest.mark.slow
 def test_a_convolution_or_two_heads_give_logits_alone(arch: str, side: int, tmp_path: Path) -> None:
     save_file(new_network(arch, 3).state_dict(), tmp_path / "x.safetensors")
     classifier = load_classifier(f"{arch}={tmp_path / 'x.safetensors'}", CLASSES, size=(side, side))
