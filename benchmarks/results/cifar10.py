@@ -41,8 +41,6 @@ TEST = (
 TEST_SEED = 20231
 GROUPS = ("seen", "new", "natural", "natural-few")
 PEERS = ("resnet56_peer", "repvgg_a0")
-TABLES = {"resnet56": "accuracy-resnet56", "repvgg_a0": "accuracy-repvgg"}
-"""Classifiers, and the tables of their methods."""
 
 
 def settings(classifier: str, small: bool) -> AccuracySettings:
@@ -79,7 +77,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--write", action="store_true", help="record the table for docs/results")
-    parser.add_argument("--classifier", choices=TABLES, default="resnet56")
+    parser.add_argument("--classifier", default="resnet56")
     parser.add_argument("--without", action="append", default=[], metavar="NAME", help="a method; repeatable")
     parser.add_argument("--small", action="store_true")
     options = parser.parse_args()
@@ -92,7 +90,8 @@ def main() -> None:
     if options.write:
         targets = Targets.of_solution(competition, solution_of(competition))
         head, *rows = score_cells(targets, read_methods(competition)[0])
-        record(TABLES[options.classifier], [dict(zip(head, row, strict=True)) for row in rows])
+        table = f"accuracy-{options.classifier.partition('_')[0]}"
+        record(table, [dict(zip(head, row, strict=True)) for row in rows])
     print(organizer_table(competition))
     print(outside(competition))
 
