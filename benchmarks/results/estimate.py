@@ -5,7 +5,7 @@
 FOLDER holds what `real.py` here says, with natural.zip, natural_more.zip and another network's weights,
 weights/resnet56_peer.safetensors; DIR keeps what networks have seen. Tasks, models and shifts are those of
 shifts.py, each from logits and with features. A family's intervals are made by constants that have not seen
-it; those printed at the end have seen all, and stand in unseen/estimation/intervals.py. --images estimates
+it; those printed at the end have seen all, and stand in baselines/contract/intervals.py. --images estimates
 photographs from these networks and the images instead, with 24 meta-train sets. --write puts the tables into
 docs/results.
 """
@@ -22,12 +22,12 @@ import shifts
 from pages import record
 from scipy.optimize import minimize
 
+from baselines.accuracy.shift import divided
+from baselines.contract.intervals import CONSTANTS, Constants, Signs, interval, judged
 from starter.observing.observation import Observation
 from unseen.estimation.fitted import CENTRES, Fitted
 from unseen.estimation.from_logits import with_features
 from unseen.estimation.images import Asked, estimate_sets
-from unseen.estimation.intervals import CONSTANTS, Constants, Signs, interval, judged
-from unseen.estimation.shift import divided
 
 LEVEL, MARGIN = 0.9, 0.05
 FITTED = 0.95

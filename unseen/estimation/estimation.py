@@ -15,12 +15,12 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
+from baselines.accuracy.shift import FAR
 from starter.observing.observation import Observation
 from submission.arrays import Pixels
 from submission.files import write_text
 from submission.page import encoded, harmless, templates
 from submission.table import text_table
-from unseen.estimation.shift import FAR
 
 if TYPE_CHECKING:
     from starter.images.figure import Drawn

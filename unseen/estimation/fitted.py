@@ -12,14 +12,13 @@ from sklearn.linear_model import LogisticRegression
 from baselines import BASELINES
 from baselines.accuracy.atc import confidence_log_odds
 from baselines.accuracy.priors import predicted_shares, source_prior
+from baselines.accuracy.shift import FAR, Labelled, Shift, divided
 from baselines.contract.estimator import Estimator
-from baselines.contract.intervals import Remoteness
+from baselines.contract.intervals import CONSTANTS, WITH_META_TRAIN, Remoteness, Signs, interval
 from starter.observing.observation import MetaTrain, Observation, Source, once
 from submission.arrays import FloatArray, IntArray
 from unseen.estimation.estimation import SetEstimate
 from unseen.estimation.inputs import Asked
-from unseen.estimation.intervals import CONSTANTS, WITH_META_TRAIN, Signs, interval
-from unseen.estimation.shift import FAR, Labelled, Shift, divided
 
 METHODS = ("atc-ne-ts", "doc-ts", "cot", "cott", "cott-em", "mlls", "cbpe", "suitability")
 """Methods that need logits alone."""
