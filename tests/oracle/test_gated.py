@@ -13,7 +13,7 @@ from baselines import BASELINES
 from baselines.accuracy.priors import bias_corrected, em_prior, reweighted, source_prior
 from baselines.contract.conformance import example_meta_train, example_observation
 from oracle import Gated
-from oracle.gated import _estimates, _regression, _regressions, _spread, fitted_gate, mixed
+from oracle.gated import _parts, _regression, _regressions, _spread, fitted_gate, mixed
 
 META = example_meta_train(sets=24, n=200)
 
@@ -77,7 +77,7 @@ def test_the_referees_evidence_and_the_direct_estimates(fitted):
         np.testing.assert_allclose(found.table[:, column], odds(values), atol=1e-3)
         np.testing.assert_allclose(found.table[:, column + 1], odds(values).mean(), atol=1e-3)
     cott = BASELINES["cott"].fit(META).predict([SEEN])[0]
-    agree = (adapted(r).argmax(axis=1) == SEEN.predicted).mean()
+    agree = max((each.argmax(axis=1) == SEEN.predicted).mean() for each in (adapted(r), r))
     np.testing.assert_allclose(found.direct, [cott, agree], atol=1e-3)
     np.testing.assert_allclose(fitted["alone"]._read(bare(SEEN)).direct, [cott], atol=1e-3)
 
@@ -141,22 +141,21 @@ def test_a_lone_regression_passes_over_the_sets_that_it_misses_most(fitted):
     found = _regressions(readings, right, np.arange(40))
     wrong = [*right[:2], np.zeros(200, bool), *right[3:]]
     np.testing.assert_allclose(
-        [_estimates(_regressions(readings, wrong, np.arange(40)), each)[1] for each in readings],
-        [_estimates(found, each)[1] for each in readings],
+        [_parts(_regressions(readings, wrong, np.arange(40)), each)[1] for each in readings],
+        [_parts(found, each)[1] for each in readings],
         atol=0.03,
     )
 
 
-def test_the_estimates_are_cott_and_the_median_of_three(fitted):
+def test_the_parts_are_cott_the_regressions_and_agreement(fitted):
     def constant(p, width):
         return np.append(logit(p), np.zeros(width))
 
     own = replace(fitted["alone"]._read(bare(SEEN)), direct=np.array([0.7]))
-    assert _estimates((constant(0.4, 7),), own) == pytest.approx([0.7, 0.4])
+    assert _parts((constant(0.4, 7),), own) == pytest.approx([0.7, 0.4])
     reading = replace(fitted["referee"]._read(SEEN), direct=np.array([0.7, 0.25]))
-    for own, together, middle in ((0.5, 0.9, 0.5), (0.1, 0.9, 0.25), (0.95, 0.9, 0.9)):
-        pair = [constant(together + step, 7) for step in (-0.05, 0.05)]
-        assert _estimates((constant(own, 4), *pair), reading) == pytest.approx([0.7, middle])
+    models = constant(0.5, 4), constant(0.85, 7), constant(0.95, 7)
+    assert _parts(models, reading) == pytest.approx([0.7, 0.5, 0.9, 0.25])
 
 
 def test_the_gate_learns_which_estimate_to_believe():
@@ -164,19 +163,20 @@ def test_the_gate_learns_which_estimate_to_believe():
     numbers, truth = rng.normal(size=(200, 3)), rng.random(200)
     believed = numbers[:, 1] > 0
     estimates = np.column_stack([np.where(believed, truth, 0.5), np.where(believed, 0.5, truth)])
-    gate = fitted_gate(numbers, estimates, truth)
+    gate = fitted_gate(numbers, estimates, 1, truth)
     clear = np.abs(numbers[:, 1]) > 0.5
     assert np.abs(mixed(gate, numbers, estimates) - truth)[clear].mean() < 0.05
 
 
-@given(st.integers(0, 10_000), st.integers(1, 6))
-def test_the_answer_lies_between_its_parts(seed, m):
+@given(st.integers(0, 10_000), st.integers(1, 6), st.sampled_from([1, 2]))
+def test_the_answer_lies_between_cott_and_the_median(seed, m, start):
     rng = np.random.default_rng(seed)
-    gate = rng.normal(size=3), rng.random(3) + 0.1, rng.normal(size=4) * 10
-    estimates = rng.random((m, 2))
-    found = mixed(gate, rng.normal(size=(m, 3)) * 100, estimates)
-    assert (estimates.min(axis=1) - 1e-12 <= found).all()
-    assert (found <= estimates.max(axis=1) + 1e-12).all()
+    gate = rng.normal(size=3), rng.random(3) + 0.1, rng.normal(size=4) * 10, start
+    parts = rng.random((m, 4))
+    found = mixed(gate, rng.normal(size=(m, 3)) * 100, parts)
+    ends = np.sort([parts[:, 0], np.median(parts[:, start:], axis=1)], axis=0)
+    assert (ends[0] - 1e-12 <= found).all()
+    assert (found <= ends[1] + 1e-12).all()
 
 
 @pytest.mark.parametrize("name", METAS)
@@ -186,6 +186,13 @@ def test_intervals_are_those_of_left_out_operations(fitted, name):
     low, high = fitted[name].predict_interval([seen for seen, _ in fresh], 0.9).T
     assert ((low <= truth) & (truth <= high)).mean() >= 0.7
     assert (high - low).max() < 0.6
+
+
+def test_a_far_worse_regression_of_the_classifier_has_no_vote(fitted):
+    assert [fitted[name].gate_[-1] for name in METAS] == [1, 1]
+    rng = np.random.default_rng(0)
+    heated = [replace(each, logits=each.logits * rng.choice([0.1, 1, 10])) for each in META.sets]
+    assert Gated().fit(replace(META, sets=heated)).gate_[-1] == 2
 
 
 def test_sets_without_known_labels_or_operations_are_learnt_from_too():
