@@ -27,15 +27,15 @@ COPIES, OF_SOURCE, FEW = 3, 0.6, 0.6
 """Copies of a meta-train set, and of the source per such set; the largest share of the classes in a copy."""
 LIMIT, WIDTH, RIDGE = 3.0, 0.02, 0.00075
 """Of the gate: deviations at which numbers are cut, error below which loss is quadratic, penalty."""
-BLOCKS, KEPT, POOR = 6, 0.95, 1.5
-"""Number of blocks of operations left out together; share of the sets that one regression keeps; error of the
-classifier's regression, in that of those with the referee, from which on the median is taken without it."""
+BLOCKS, KEPT, POOR = 6, 0.95, 2.0
+"""Number of blocks of operations left out together; share of the sets that one regression keeps; median error
+of the classifier's regression, in that of those with the referee, from which on it has no vote."""
 COLUMNS = {7: ([0, 1, 2, 3, 4, 5, 6],), 10: ([0, 1, 2, 3], [0, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 8, 9])}
 """Evidence that each regression reads, by the number of columns: without a referee all; with one the
 classifier's, and both networks' under the set's prior, and under the source's."""
 
-Gate = tuple[FloatArray, FloatArray, FloatArray, int]
-"""Mean and scale of the numbers (p,), weights (1 + p,) of COTT's log-odds, and the median's first part."""
+Gate = tuple[FloatArray, FloatArray, FloatArray, list[int]]
+"""Mean and scale of the numbers (p,), weights (1 + p,) of COTT's log-odds, and the parts in the median."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class Reading:
     numbers: FloatArray
 
 
-def fitted_gate(numbers: FloatArray, parts: FloatArray, start: int, truth: FloatArray) -> Gate:
-    """Returns the gate for m sets: numbers (m, p), parts (m, 2 or 4), accuracies (m,)."""
+def fitted_gate(numbers: FloatArray, parts: FloatArray, votes: list[int], truth: FloatArray) -> Gate:
+    """Returns the gate for m sets: numbers (m, p), parts (m, 2 or 5), accuracies (m,)."""
     mean, scale = numbers.mean(axis=0), np.maximum(numbers.std(axis=0), TINY)
     rows, free = _scaled(numbers, mean, scale), np.arange(numbers.shape[1] + 1) > 0
-    first, second = parts[:, 0], np.median(parts[:, start:], axis=1)
+    first, second = parts[:, 0], np.median(parts[:, votes], axis=1)
 
     def loss(weights: FloatArray) -> tuple[float, FloatArray]:
         share = expit(rows @ weights)
@@ -61,14 +61,14 @@ def fitted_gate(numbers: FloatArray, parts: FloatArray, start: int, truth: Float
         slope = pull @ rows / len(rows) + 2 * RIDGE * weights * free / len(weights)
         return float(size.mean() + RIDGE * (weights**2 * free).mean()), slope
 
-    return mean, scale, minimize(loss, np.zeros(len(free)), jac=True, method="L-BFGS-B").x, start
+    return mean, scale, minimize(loss, np.zeros(len(free)), jac=True, method="L-BFGS-B").x, votes
 
 
 def mixed(gate: Gate, numbers: FloatArray, parts: FloatArray) -> FloatArray:
-    """Returns the means (m,) of COTT, the first of the parts, and the others' median, weighed by the gate."""
-    mean, scale, weights, start = gate
+    """Returns the means (m,) of COTT, the first of the parts, and the median, weighed by the gate."""
+    mean, scale, weights, votes = gate
     share = expit(_scaled(numbers, mean, scale) @ weights)
-    return share * parts[:, 0] + (1 - share) * np.median(parts[:, start:], axis=1)
+    return share * parts[:, 0] + (1 - share) * np.median(parts[:, votes], axis=1)
 
 
 def _scaled(numbers: FloatArray, mean: FloatArray, scale: FloatArray) -> FloatArray:
@@ -112,11 +112,11 @@ class Gated(Estimator):
         every = np.array([[_parts(models, each) for each in readings] for models in learnt])  # (b, m, parts)
         foreign = ~np.array(kept) | np.all(kept, axis=0)  # what no block touches is estimated by all
         crossed = np.average(every, axis=0, weights=np.broadcast_to(foreign[:, :, None], every.shape))
-        off = np.sqrt(np.square(crossed - truth[:, None]).mean(axis=0))
-        start = 2 if len(off) > 2 and off[1] > POOR * off[2] else 1
+        off = np.median(np.abs(crossed - truth[:, None]), axis=0)
+        votes = [2, 4] if len(off) > 2 and off[1] > POOR * off[2] else [1, 2, 3][: len(off) - 1]
         self.models_ = _regressions(readings, correct, np.arange(len(of)))
-        self.gate_ = fitted_gate(numbers, crossed, start, truth)
-        gates = [fitted_gate(numbers[each], crossed[each], start, truth[each]) for each in kept]
+        self.gate_ = fitted_gate(numbers, crossed, votes, truth)
+        gates = [fitted_gate(numbers[each], crossed[each], votes, truth[each]) for each in kept]
         first, self._left_out = np.unique(of, return_index=True)[1], list(zip(learnt, gates, strict=True))
         self._residuals = [
             np.abs(mixed(gate, numbers[rows], found[rows]) - truth[rows])
@@ -148,7 +148,7 @@ class Gated(Estimator):
         EM) and under the source's, the set's mean of the second, and of the logits' margins. Of the referee,
         each beside its mean: the log-odds of its confidence, and of its probability of the predicted class
         under both priors; without one, the mean logarithm of each image statistic. Direct estimates: COTT
-        under the source's prior, and agreement under that of both under which the networks agree more often.
+        under the source's prior, and agreement under the set's, and under that by which networks agree more.
         """
         rows, predicted = np.arange(len(seen)), seen.predicted
         p, plain = priors.calibrated(seen, self.own_), cott_under(self.prior_, seen, *self.cott_)
@@ -165,7 +165,7 @@ class Gated(Estimator):
                 columns += [_odds(values), _odds(values).mean()]
             same, other = ((each.argmax(axis=1) == predicted).mean() for each in (r, adapted))
             numbers += [*others, np.minimum(q, s).sum(), _odds(same, SET_EDGE), _odds(other, SET_EDGE)]
-            direct.append(max(same, other))
+            direct += [other, max(same, other)]
         else:
             assert seen.image_stats is not None
             columns += list(np.log(np.maximum(seen.image_stats, TINY)).mean(axis=0))
