@@ -1,12 +1,13 @@
 """gated: the kit's own method, a learned gate over direct estimates; docs/results/gated.md has the trials."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.spatial.distance import cdist
 from scipy.special import expit, logit
 from scipy.stats import entropy
 from sklearn.linear_model import LogisticRegression
@@ -15,7 +16,7 @@ from baselines.accuracy import priors
 from baselines.accuracy.cot import cott_threshold, cott_under
 from baselines.contract.estimator import Estimator
 from baselines.contract.families import blocks
-from baselines.contract.intervals import CrossConformal, Remoteness
+from baselines.contract.intervals import USUAL, CrossConformal, Remoteness
 from starter.observing.observation import MetaTrain, Observation
 from starter.observing.temperature import temperature
 from submission.arrays import BoolArray, FloatArray, IntArray
@@ -23,23 +24,24 @@ from submission.progress import progress
 
 EDGE, SET_EDGE, TINY = 1e-4, 5e-3, 1e-6
 """Smallest distance from 0 and 1 of an image's and of a set's probability in log-odds; smallest divisor."""
-COPIES, OF_SOURCE, FEW = 3, 0.6, 0.6
-"""Copies of a meta-train set, and of the source per such set; the largest share of the classes in a copy."""
+COPIES, FEW = 3, 0.6
+"""Copies of the source and of each meta-train set; the largest share of the classes in a copy."""
 LIMIT, WIDTH, RIDGE = 3.0, 0.02, 0.00075
 """Of the gate: deviations at which numbers are cut, error below which loss is quadratic, penalty."""
 BLOCKS, KEPT, POOR = 6, 0.95, 2.0
 """Number of blocks of operations left out together; share of the sets that one regression keeps; median error
-of the classifier's regression, in that of those with the referee, from which on it has no vote."""
+of the classifier's regression, in that of those with the referee, that is poor."""
+Votes = list[list[int]]
+VOTES: dict[int | str, Votes] = {2: [[1], [1]], 6: [[1, 2, 3], [2, 3, 5]], "poor": [[2, 4], [2, 4]]}
+"""Parts in the median of sets near to those learnt from, and of far ones, by the number of parts; or poor."""
 COLUMNS = {7: ([0, 1, 2, 3, 4, 5, 6],), 10: ([0, 1, 2, 3], [0, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 8, 9])}
-"""Evidence that each regression reads, by the number of columns: without a referee all; with one the
-classifier's, and both networks' under the set's prior, and under the source's."""
+"""Evidence that each regression reads, by the number of columns: all; with a referee the classifier's, and
+both networks' under the set's prior and under the source's."""
+Gate = tuple[FloatArray, FloatArray, float, Votes]
+"""Weights (1 + p,) of COTT's log-odds, the known sets' numbers, the usual distance from these, and votes."""
 
-Gate = tuple[FloatArray, FloatArray, FloatArray, list[int]]
-"""Mean and scale of the numbers (p,), weights (1 + p,) of COTT's log-odds, and the parts in the median."""
 
-
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """What is read from a set: evidence (n, 7 or 10), direct estimates (1 or 2,), the gate's numbers (p,)."""
 
     table: FloatArray
@@ -47,28 +49,27 @@ class Reading:
     numbers: FloatArray
 
 
-def fitted_gate(numbers: FloatArray, parts: FloatArray, votes: list[int], truth: FloatArray) -> Gate:
-    """Returns the gate for m sets: numbers (m, p), parts (m, 2 or 5), accuracies (m,)."""
-    mean, scale = numbers.mean(axis=0), np.maximum(numbers.std(axis=0), TINY)
-    rows, free = _scaled(numbers, mean, scale), np.arange(numbers.shape[1] + 1) > 0
-    first, second = parts[:, 0], np.median(parts[:, votes], axis=1)
+def fitted_gate(rows: FloatArray, parts: FloatArray, truth: FloatArray, usual: float, votes: Votes) -> Gate:
+    """Returns the gate for m sets: numbers (m, 1 + p), parts (m, 2 or 6), accuracies (m,)."""
+    first, second = parts[:, 0], np.median(parts[:, votes[0]], axis=1)
 
     def loss(weights: FloatArray) -> tuple[float, FloatArray]:
         share = expit(rows @ weights)
         error = share * first + (1 - share) * second - truth
         size = np.sqrt(error**2 + WIDTH**2)
         pull = error / size * share * (1 - share) * (first - second)
-        slope = pull @ rows / len(rows) + 2 * RIDGE * weights * free / len(weights)
-        return float(size.mean() + RIDGE * (weights**2 * free).mean()), slope
+        slope = pull @ rows / len(rows) + 2 * RIDGE * weights / len(weights)
+        return float(size.mean() + RIDGE * (weights**2).mean()), slope
 
-    return mean, scale, minimize(loss, np.zeros(len(free)), jac=True, method="L-BFGS-B").x, votes
+    return minimize(loss, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B").x, rows, usual, votes
 
 
-def mixed(gate: Gate, numbers: FloatArray, parts: FloatArray) -> FloatArray:
-    """Returns the means (m,) of COTT, the first of the parts, and the median, weighed by the gate."""
-    mean, scale, weights, votes = gate
-    share = expit(_scaled(numbers, mean, scale) @ weights)
-    return share * parts[:, 0] + (1 - share) * np.median(parts[:, votes], axis=1)
+def mixed(gate: Gate, rows: FloatArray, parts: FloatArray) -> FloatArray:
+    """Returns the means (m,) of COTT, the first of the parts, and the others' median, weighed by the gate."""
+    weights, known, usual, votes = gate
+    share, far = expit(rows @ weights), cdist(rows, known).min(axis=1) > usual
+    near, other = (np.median(parts[:, each], axis=1) for each in votes)
+    return share * parts[:, 0] + (1 - share) * np.where(far, other, near)
 
 
 def _scaled(numbers: FloatArray, mean: FloatArray, scale: FloatArray) -> FloatArray:
@@ -78,11 +79,9 @@ def _scaled(numbers: FloatArray, mean: FloatArray, scale: FloatArray) -> FloatAr
 class Gated(Estimator):
     """A learned gate over COTT and the median of two regressions and the referee's agreement.
 
-    COTT under the source's class prior is right where a set has the source's classes, as distorted images
-    have; the median of a regression on the classifier's evidence, if it is not far worse, regressions on the
-    referee's too, and their agreement on photographs. Without a referee a regression on the classifier's
-    evidence and image statistics stands for it. The gate weighs the two by numbers that describe the set,
-    and learns from regressions that have not seen its operations, and from copies of few classes.
+    COTT under the source's class prior is right where a set has the source's classes, the median on
+    photographs. Far from the sets learnt from, COTT under the referee's prior stands for one regression.
+    Without a referee one that reads image statistics is the median. The gate learns from left-out operations.
     COTT: Lu et al., NeurIPS 2023; agreement: Jiang et al., ICLR 2022; the gate is the kit's own.
 
     Args:
@@ -106,21 +105,25 @@ class Gated(Estimator):
             self.judge_ = priors.bias_corrected(replace(source, observation=_of_referee(source.observation)))
         readings, correct, of = self._examples(meta)
         numbers = np.array([each.numbers for each in readings])
-        truth = np.array([each.mean() for each in correct])
+        self.scale_ = numbers.mean(axis=0), np.maximum(numbers.std(axis=0), TINY)
+        rows, truth = _scaled(numbers, *self.scale_), np.array([each.mean() for each in correct])
         kept = [~np.isin(of, part.test) for part in parts]
         learnt = [_regressions(readings, correct, np.flatnonzero(each)) for each in kept]
         every = np.array([[_parts(models, each) for each in readings] for models in learnt])  # (b, m, parts)
         foreign = ~np.array(kept) | np.all(kept, axis=0)  # what no block touches is estimated by all
         crossed = np.average(every, axis=0, weights=np.broadcast_to(foreign[:, :, None], every.shape))
         off = np.median(np.abs(crossed - truth[:, None]), axis=0)
-        votes = [2, 4] if len(off) > 2 and off[1] > POOR * off[2] else [1, 2, 3][: len(off) - 1]
+        votes = VOTES["poor" if len(off) > 2 and off[1] > POOR * off[2] else len(off)]
+        tested = [np.searchsorted(of, part.test) for part in parts]  # the whole set comes before its copies
+        apart = [cdist(rows[own], rows[each]).min(axis=1) for own, each in zip(tested, kept, strict=True)]
+        rest = float(np.quantile(np.concatenate(apart), USUAL)), votes
         self.models_ = _regressions(readings, correct, np.arange(len(of)))
-        self.gate_ = fitted_gate(numbers, crossed, votes, truth)
-        gates = [fitted_gate(numbers[each], crossed[each], votes, truth[each]) for each in kept]
-        first, self._left_out = np.unique(of, return_index=True)[1], list(zip(learnt, gates, strict=True))
+        self.gate_ = fitted_gate(rows, crossed, truth, *rest)
+        gates = [fitted_gate(rows[each], crossed[each], truth[each], *rest) for each in kept]
+        self._left_out = list(zip(learnt, gates, strict=True))
         self._residuals = [
-            np.abs(mixed(gate, numbers[rows], found[rows]) - truth[rows])
-            for gate, found, rows in zip(gates, every, (first[1 + part.test] for part in parts), strict=True)
+            np.abs(mixed(gate, rows[own], found[own]) - truth[own])
+            for gate, found, own in zip(gates, every, tested, strict=True)
         ]
 
     def _examples(self, meta: MetaTrain) -> tuple[list[Reading], list[BoolArray], IntArray]:
@@ -131,9 +134,8 @@ class Gated(Estimator):
         for i in progress(range(-1, len(meta.sets)), "read sets", unit="sets"):
             seen, right = (source.observation, source.correct) if i < 0 else (meta.sets[i], meta.correct[i])
             labels: Any = source.labels if i < 0 else meta.labels[i] if meta.labels else None
-            count = round(OF_SOURCE * len(meta.sets)) if i < 0 else COPIES
             chosen = [np.arange(len(right))]
-            for _ in range(count if labels is not None and most > 1 else 0):
+            for _ in range(COPIES if labels is not None and most > 1 else 0):
                 classes = rng.permutation(np.unique(labels))[: rng.integers(1, most, endpoint=True)]
                 chosen.append(np.flatnonzero(np.isin(labels, classes)))
             readings += [self._read(seen.take(rows)) for rows in chosen]
@@ -144,11 +146,10 @@ class Gated(Estimator):
     def _read(self, seen: Observation) -> Reading:
         """Returns evidence, direct estimates and numbers of a set.
 
-        Evidence of the classifier: the log-odds of its calibrated confidence under the set's class prior (by
-        EM) and under the source's, the set's mean of the second, and of the logits' margins. Of the referee,
-        each beside its mean: the log-odds of its confidence, and of its probability of the predicted class
-        under both priors; without one, the mean logarithm of each image statistic. Direct estimates: COTT
-        under the source's prior, and agreement under the set's, and under that by which networks agree more.
+        Evidence: log-odds of the calibrated confidence under the set's class prior (by EM) and the source's,
+        means of the second and of the margins; of the referee, each beside its mean, its confidence and its
+        probability of the predicted class under both priors, else means of the image statistics' logarithms.
+        Direct: COTT, agreement by EM, the larger of it and plain agreement, COTT under the referee's prior.
         """
         rows, predicted = np.arange(len(seen)), seen.predicted
         p, plain = priors.calibrated(seen, self.own_), cott_under(self.prior_, seen, *self.cott_)
@@ -165,7 +166,7 @@ class Gated(Estimator):
                 columns += [_odds(values), _odds(values).mean()]
             same, other = ((each.argmax(axis=1) == predicted).mean() for each in (r, adapted))
             numbers += [*others, np.minimum(q, s).sum(), _odds(same, SET_EDGE), _odds(other, SET_EDGE)]
-            direct += [other, max(same, other)]
+            direct += [other, max(same, other), expit(others[4])]
         else:
             assert seen.image_stats is not None
             columns += list(np.log(np.maximum(seen.image_stats, TINY)).mean(axis=0))
@@ -185,8 +186,8 @@ class Gated(Estimator):
     def _answers(self, pairs: Sequence[Any], seen: Any) -> FloatArray:
         """Returns the estimates for a set by each pair of regressions and gate."""
         reading = self._read(seen)
-        parted = [(gate, _parts(models, reading)[None]) for models, gate in pairs]
-        return np.concatenate([mixed(gate, reading.numbers[None], parts) for gate, parts in parted])
+        row = _scaled(reading.numbers[None], *self.scale_)
+        return np.concatenate([mixed(gate, row, _parts(models, reading)[None]) for models, gate in pairs])
 
     def _make_conformal(self, meta: MetaTrain) -> CrossConformal:
         """Returns intervals from the errors of models that have not seen a set's operations."""
@@ -221,7 +222,7 @@ def _regression(rows: FloatArray, correct: BoolArray) -> FloatArray:
 
 
 def _parts(models: Sequence[FloatArray], reading: Reading) -> FloatArray:
-    """Returns COTT and the classifier's regression, and with a referee both networks', and agreement."""
+    """Returns COTT, the classifier's regression, and with a referee both networks' and the direct ones."""
     columns = zip(models, COLUMNS[reading.table.shape[1]], strict=True)
     own, *both = (expit(reading.table[:, of] @ each[1:] + each[0]).mean() for each, of in columns)
     plain, *agreement = reading.direct
@@ -232,7 +233,6 @@ def _spread(logits: FloatArray) -> tuple[float, float]:
     """Returns log_k of tr(C)^2 / tr(C^2), C the logits' covariance, and skewness: low for few classes."""
     centred = logits - logits.mean(axis=1, keepdims=True, dtype=np.float64)
     centred -= centred.mean(axis=0)
-    centred /= centred.std() or 1.0
     inner, second = centred.T @ centred, np.maximum((centred**2).mean(axis=0), TINY)
     ratio = np.trace(inner) ** 2 / max((inner**2).sum(), TINY)
     skewness = (centred**3).mean(axis=0) / second**1.5

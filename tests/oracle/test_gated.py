@@ -10,10 +10,12 @@ from scipy.special import expit, logit, softmax
 from scipy.stats import skew
 
 from baselines import BASELINES
+from baselines.accuracy.cot import cott_threshold, cott_under
 from baselines.accuracy.priors import bias_corrected, em_prior, reweighted, source_prior
 from baselines.contract.conformance import example_meta_train, example_observation
 from oracle import Gated
 from oracle.gated import _parts, _regression, _regressions, _spread, fitted_gate, mixed
+from starter.observing.temperature import temperature
 
 META = example_meta_train(sets=24, n=200)
 
@@ -78,7 +80,9 @@ def test_the_referees_evidence_and_the_direct_estimates(fitted):
         np.testing.assert_allclose(found.table[:, column + 1], odds(values).mean(), atol=1e-3)
     cott = BASELINES["cott"].fit(META).predict([SEEN])[0]
     agree, plain = ((each.argmax(axis=1) == SEEN.predicted).mean() for each in (adapted(r), r))
-    np.testing.assert_allclose(found.direct, [cott, agree, max(agree, plain)], atol=1e-3)
+    prior = em_prior(r, source_prior(META.source))
+    under = cott_under(prior, SEEN, temperature(META.source), cott_threshold(META.source))
+    np.testing.assert_allclose(found.direct, [cott, agree, max(agree, plain), under], atol=1e-3)
     np.testing.assert_allclose(fitted["alone"]._read(bare(SEEN)).direct, [cott], atol=1e-3)
 
 
@@ -151,11 +155,11 @@ def test_the_parts_are_cott_the_regressions_and_agreement(fitted):
     def constant(p, width):
         return np.append(logit(p), np.zeros(width))
 
-    own = replace(fitted["alone"]._read(bare(SEEN)), direct=np.array([0.7]))
+    own = fitted["alone"]._read(bare(SEEN))._replace(direct=np.array([0.7]))
     assert _parts((constant(0.4, 7),), own) == pytest.approx([0.7, 0.4])
-    reading = replace(fitted["referee"]._read(SEEN), direct=np.array([0.7, 0.25, 0.3]))
+    reading = fitted["referee"]._read(SEEN)._replace(direct=np.array([0.7, 0.25, 0.3, 0.4]))
     models = constant(0.5, 4), constant(0.85, 7), constant(0.95, 7)
-    assert _parts(models, reading) == pytest.approx([0.7, 0.5, 0.9, 0.25, 0.3])
+    assert _parts(models, reading) == pytest.approx([0.7, 0.5, 0.9, 0.25, 0.3, 0.4])
 
 
 def test_the_gate_learns_which_estimate_to_believe():
@@ -163,20 +167,22 @@ def test_the_gate_learns_which_estimate_to_believe():
     numbers, truth = rng.normal(size=(200, 3)), rng.random(200)
     believed = numbers[:, 1] > 0
     estimates = np.column_stack([np.where(believed, truth, 0.5), np.where(believed, 0.5, truth)])
-    gate = fitted_gate(numbers, estimates, [1], truth)
+    gate = fitted_gate(numbers, estimates, truth, 0.0, [[1], [1]])
     clear = np.abs(numbers[:, 1]) > 0.5
     assert np.abs(mixed(gate, numbers, estimates) - truth)[clear].mean() < 0.05
 
 
-@given(st.integers(0, 10_000), st.integers(1, 6), st.sampled_from([[1, 2, 3], [2, 4]]))
-def test_the_answer_lies_between_cott_and_the_median(seed, m, votes):
+@given(st.integers(0, 10_000), st.integers(1, 6))
+def test_the_answer_lies_between_cott_and_the_median_of_near_or_far(seed, m):
     rng = np.random.default_rng(seed)
-    gate = rng.normal(size=3), rng.random(3) + 0.1, rng.normal(size=4) * 10, votes
-    parts = rng.random((m, 5))
-    found = mixed(gate, rng.normal(size=(m, 3)) * 100, parts)
-    ends = np.sort([parts[:, 0], np.median(parts[:, votes], axis=1)], axis=0)
-    assert (ends[0] - 1e-12 <= found).all()
-    assert (found <= ends[1] + 1e-12).all()
+    known, parts = np.zeros((1, 3)), rng.random((m, 6))
+    for distance, votes in ((0.9, [1, 2, 3]), (1.1, [2, 3, 5])):
+        gate = rng.normal(size=3) * 10, known, 1.0, [[1, 2, 3], [2, 3, 5]]
+        rows = rng.permuted(np.tile([distance, 0, 0], (m, 1)), axis=1)
+        ends = np.sort([parts[:, 0], np.median(parts[:, votes], axis=1)], axis=0)
+        found = mixed(gate, rows, parts)
+        assert (ends[0] - 1e-12 <= found).all()
+        assert (found <= ends[1] + 1e-12).all()
 
 
 @pytest.mark.parametrize("name", METAS)
@@ -189,10 +195,10 @@ def test_intervals_are_those_of_left_out_operations(fitted, name):
 
 
 def test_a_far_worse_regression_of_the_classifier_has_no_vote(fitted):
-    assert [fitted[name].gate_[-1] for name in METAS] == [[1], [1, 2, 3]]
+    assert [fitted[name].gate_[-1][0] for name in METAS] == [[1], [1, 2, 3]]
     rng = np.random.default_rng(0)
     heated = [replace(each, logits=each.logits * rng.choice([0.1, 1, 10])) for each in META.sets]
-    assert Gated().fit(replace(META, sets=heated)).gate_[-1] == [2, 4]
+    assert Gated().fit(replace(META, sets=heated)).gate_[-1] == [[2, 4], [2, 4]]
 
 
 def test_sets_without_known_labels_or_operations_are_learnt_from_too():
