@@ -32,7 +32,7 @@ BLOCKS, KEPT, POOR = 6, 0.95, 2.0
 """Number of blocks of operations left out together; share of the sets that one regression keeps; median error
 of the classifier's regression, in that of those with the referee, that is poor."""
 Votes = list[list[int]]
-VOTES: dict[int | str, Votes] = {2: [[1], [1]], 6: [[1, 2, 3], [2, 3, 5]], "poor": [[2, 4], [2, 4]]}
+VOTES: dict[int | str, Votes] = {2: [[1], [1]], 6: [[1, 2, 3], [1, 2, 3, 5]], "poor": [[2, 4], [2, 4]]}
 """Parts in the median of sets near to those learnt from, and of far ones, by the number of parts; or poor."""
 COLUMNS = {7: ([0, 1, 2, 3, 4, 5, 6],), 10: ([0, 1, 2, 3], [0, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 8, 9])}
 """Evidence that each regression reads, by the number of columns: all; with a referee the classifier's, and
@@ -80,7 +80,7 @@ class Gated(Estimator):
     """A learned gate over COTT and the median of two regressions and the referee's agreement.
 
     COTT under the source's class prior is right where a set has the source's classes, the median on
-    photographs. Far from the sets learnt from, COTT under the referee's prior stands for one regression.
+    photographs; far from the sets learnt from, COTT under the referee's prior is in the median too.
     Without a referee one that reads image statistics is the median. The gate learns from left-out operations.
     COTT: Lu et al., NeurIPS 2023; agreement: Jiang et al., ICLR 2022; the gate is the kit's own.
 
