@@ -24,8 +24,8 @@ from submission.progress import progress
 
 EDGE, SET_EDGE, TINY = 1e-4, 5e-3, 1e-6
 """Smallest distance from 0 and 1 of an image's and of a set's probability in log-odds; smallest divisor."""
-COPIES, FEW = 3, 0.6
-"""Copies of the source and of each meta-train set; the largest share of the classes in a copy."""
+COPIES, OF_SOURCE, FEW = 3, 0.6, 0.6
+"""Copies of a meta-train set, and of the source per such set; the largest share of the classes in a copy."""
 LIMIT, WIDTH, RIDGE = 3.0, 0.02, 0.00075
 """Of the gate: deviations at which numbers are cut, error below which loss is quadratic, penalty."""
 BLOCKS, KEPT, POOR = 6, 0.95, 2.0
@@ -37,6 +37,7 @@ VOTES: dict[int | str, Votes] = {2: [[1], [1]], 6: [[1, 2, 3], [1, 2, 3, 5]], "p
 COLUMNS = {7: ([0, 1, 2, 3, 4, 5, 6],), 10: ([0, 1, 2, 3], [0, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 8, 9])}
 """Evidence that each regression reads, by the number of columns: all; with a referee the classifier's, and
 both networks' under the set's prior and under the source's."""
+Models = tuple[FloatArray, ...]
 Gate = tuple[FloatArray, FloatArray, float, Votes]
 """Weights (1 + p,) of COTT's log-odds, the known sets' numbers, the usual distance from these, and votes."""
 
@@ -134,8 +135,9 @@ class Gated(Estimator):
         for i in progress(range(-1, len(meta.sets)), "read sets", unit="sets"):
             seen, right = (source.observation, source.correct) if i < 0 else (meta.sets[i], meta.correct[i])
             labels: Any = source.labels if i < 0 else meta.labels[i] if meta.labels else None
+            count = round(OF_SOURCE * len(meta.sets)) if i < 0 else COPIES
             chosen = [np.arange(len(right))]
-            for _ in range(COPIES if labels is not None and most > 1 else 0):
+            for _ in range(count if labels is not None and most > 1 else 0):
                 classes = rng.permutation(np.unique(labels))[: rng.integers(1, most, endpoint=True)]
                 chosen.append(np.flatnonzero(np.isin(labels, classes)))
             readings += [self._read(seen.take(rows)) for rows in chosen]
@@ -149,7 +151,7 @@ class Gated(Estimator):
         Evidence: log-odds of the calibrated confidence under the set's class prior (by EM) and the source's,
         means of the second and of the margins; of the referee, each beside its mean, its confidence and its
         probability of the predicted class under both priors, else means of the image statistics' logarithms.
-        Direct: COTT, agreement by EM, the larger of it and plain agreement, COTT under the referee's prior.
+        Direct: COTT, agreement under both priors, and COTT under the referee's.
         """
         rows, predicted = np.arange(len(seen)), seen.predicted
         p, plain = priors.calibrated(seen, self.own_), cott_under(self.prior_, seen, *self.cott_)
@@ -166,7 +168,7 @@ class Gated(Estimator):
                 columns += [_odds(values), _odds(values).mean()]
             same, other = ((each.argmax(axis=1) == predicted).mean() for each in (r, adapted))
             numbers += [*others, np.minimum(q, s).sum(), _odds(same, SET_EDGE), _odds(other, SET_EDGE)]
-            direct += [other, max(same, other), expit(others[4])]
+            direct += [other, same, expit(others[4])]
         else:
             assert seen.image_stats is not None
             columns += list(np.log(np.maximum(seen.image_stats, TINY)).mean(axis=0))
@@ -195,9 +197,7 @@ class Gated(Estimator):
         return CrossConformal(partial(self._answers, self._left_out), self._residuals, remoteness)
 
 
-def _regressions(
-    readings: Sequence[Reading], correct: Sequence[BoolArray], rows: IntArray
-) -> tuple[FloatArray, ...]:
+def _regressions(readings: Sequence[Reading], correct: Sequence[BoolArray], rows: IntArray) -> Models:
     """Returns the regressions of whether an image is classed rightly, fitted to the sets at `rows`.
 
     One alone, which no median guards, is fitted again without the sets that it misses most.
@@ -221,7 +221,7 @@ def _regression(rows: FloatArray, correct: BoolArray) -> FloatArray:
     return np.append(weights.intercept_[0] - slopes @ mean, slopes)
 
 
-def _parts(models: Sequence[FloatArray], reading: Reading) -> FloatArray:
+def _parts(models: Models, reading: Reading) -> FloatArray:
     """Returns COTT, the classifier's regression, and with a referee both networks' and the direct ones."""
     columns = zip(models, COLUMNS[reading.table.shape[1]], strict=True)
     own, *both = (expit(reading.table[:, of] @ each[1:] + each[0]).mean() for each, of in columns)
