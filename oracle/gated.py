@@ -16,7 +16,7 @@ from baselines.accuracy import priors
 from baselines.accuracy.cot import cott_threshold, cott_under
 from baselines.contract.estimator import Estimator
 from baselines.contract.families import blocks
-from baselines.contract.intervals import USUAL, CrossConformal, Remoteness
+from baselines.contract.intervals import FAR, USUAL, CrossConformal, Remoteness
 from starter.observing.observation import MetaTrain, Observation
 from starter.observing.temperature import temperature
 from submission.arrays import BoolArray, FloatArray, IntArray
@@ -68,7 +68,7 @@ def fitted_gate(rows: FloatArray, parts: FloatArray, truth: FloatArray, usual: f
 def mixed(gate: Gate, rows: FloatArray, parts: FloatArray) -> FloatArray:
     """Returns the means (m,) of COTT, the first of the parts, and the others' median, weighed by the gate."""
     weights, known, usual, votes = gate
-    share, far = expit(rows @ weights), cdist(rows, known).min(axis=1) > usual
+    share, far = expit(rows @ weights), cdist(rows, known).min(axis=1) > FAR * usual
     near, other = (np.median(parts[:, each], axis=1) for each in votes)
     return share * parts[:, 0] + (1 - share) * np.where(far, other, near)
 

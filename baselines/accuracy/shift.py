@@ -9,13 +9,12 @@ from scipy.stats import wasserstein_distance
 from baselines.accuracy.atc import confidence_log_odds
 from baselines.accuracy.fd import fd, frechet_distance
 from baselines.accuracy.priors import bias_corrected, calibrated, em_prior, source_prior
+from baselines.contract.intervals import FAR, USUAL
 from starter.observing.observation import Moments, Observation, Source, once
 from submission.arrays import FloatArray
 
-USUAL, PARTS = 0.9, 8
-"""Share of the parts of the labelled images that are usual, and the number of parts."""
-FAR = 2.0
-"""Distance, in units of the usual one, above which a set is far."""
+PARTS = 8
+"""Number of parts of the labelled images whose distances tell what is usual."""
 LOG_SCALE, FITS = np.log(10), 0.75
 """Largest logarithm of a scale, and how near to the labelled confidences scaled ones must come: a share of
 the usual distance."""

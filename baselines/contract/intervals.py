@@ -17,8 +17,9 @@ from baselines.contract.families import Fold
 from starter.observing.observation import ScoredMix, Seen
 from submission.arrays import FloatArray
 
-USUAL = 0.9
-"""Share of left-out meta-train sets whose distance from the others counts as usual."""
+USUAL, FAR = 0.9, 2.0
+"""Share of left-out sets, or parts, whose distance from the others counts as usual; and how many times this
+distance is far."""
 
 
 @dataclass(frozen=True)

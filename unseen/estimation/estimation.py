@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from baselines.accuracy.shift import FAR
+from baselines.contract.intervals import FAR
 from starter.observing.observation import Observation
 from submission.arrays import Pixels
 from submission.files import write_text

@@ -12,9 +12,9 @@ from sklearn.linear_model import LogisticRegression
 from baselines import BASELINES
 from baselines.accuracy.atc import confidence_log_odds
 from baselines.accuracy.priors import predicted_shares, source_prior
-from baselines.accuracy.shift import FAR, Labelled, Shift, divided
+from baselines.accuracy.shift import Labelled, Shift, divided
 from baselines.contract.estimator import Estimator
-from baselines.contract.intervals import CONSTANTS, WITH_META_TRAIN, Remoteness, Signs, interval
+from baselines.contract.intervals import CONSTANTS, FAR, WITH_META_TRAIN, Remoteness, Signs, interval
 from starter.observing.observation import MetaTrain, Observation, Source, once
 from submission.arrays import FloatArray, IntArray
 from unseen.estimation.estimation import SetEstimate
