@@ -26,8 +26,8 @@ EDGE, SET_EDGE, TINY = 1e-4, 5e-3, 1e-6
 """Smallest distance from 0 and 1 of an image's and of a set's probability in log-odds; smallest divisor."""
 COPIES, OF_SOURCE, FEW = 3, 0.6, 0.6
 """Copies of a meta-train set, and of the source per such set; the largest share of the classes in a copy."""
-LIMIT, WIDTH, RIDGE = 3.0, 0.02, 0.00075
-"""Of the gate: deviations at which numbers are cut, error below which loss is quadratic, penalty."""
+LIMIT, WIDTH, RIDGE, INTERCEPT = 3.0, 0.02, 0.00075, 10.0
+"""Of the gate: where numbers are cut, largest quadratic error, penalty, and a column that it hardly touches."""
 BLOCKS, KEPT, POOR = 6, 0.95, 2.0
 """Number of blocks of operations left out together; share of the sets that one regression keeps; median error
 of the classifier's regression, in that of those with the referee, that is poor."""
@@ -74,7 +74,7 @@ def mixed(gate: Gate, rows: FloatArray, parts: FloatArray) -> FloatArray:
 
 
 def _scaled(numbers: FloatArray, mean: FloatArray, scale: FloatArray) -> FloatArray:
-    return np.insert(np.clip((numbers - mean) / scale, -LIMIT, LIMIT), 0, 1.0, axis=1)
+    return np.insert(np.clip((numbers - mean) / scale, -LIMIT, LIMIT), 0, INTERCEPT, axis=1)
 
 
 class Gated(Estimator):
