@@ -26,14 +26,14 @@ EDGE, SET_EDGE, TINY = 1e-4, 5e-3, 1e-6
 """Smallest distance from 0 and 1 of an image's and of a set's probability in log-odds; smallest divisor."""
 COPIES, OF_SOURCE, FEW = 3, 0.6, 0.6
 """Copies of a meta-train set, and of the source per such set; the largest share of the classes in a copy."""
-LIMIT, WIDTH, RIDGE, INTERCEPT = 3.0, 0.02, 0.00075, 10.0
-"""Of the gate: where numbers are cut, largest quadratic error, penalty, and a column that it hardly touches."""
+LIMIT, WIDTH, RIDGE = 3.0, 0.02, 0.00075
+"""Of the gate: deviations at which numbers are cut, error below which loss is quadratic, penalty."""
 BLOCKS, KEPT, POOR = 6, 0.95, 2.0
 """Number of blocks of operations left out together; share of the sets that one regression keeps; median error
 of the classifier's regression, in that of those with the referee, that is poor."""
 Votes = list[list[int]]
-VOTES: dict[int | str, Votes] = {2: [[1], [1]], 6: [[1, 2, 3], [1, 2, 3, 5]], "poor": [[2, 4], [2, 4]]}
-"""Parts in the median of sets near to those learnt from, and of far ones, by the number of parts; or poor."""
+VOTES = {2: [[1], [1]], 6: [[1, 2, 5], [1, 2, 4, 5]], 0: [[3, 5], [3, 5]]}
+"""Parts in the median of sets near to those learnt from, and of far ones, by their number; 0 if poor."""
 COLUMNS = {7: ([0, 1, 2, 3, 4, 5, 6],), 10: ([0, 1, 2, 3], [0, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 8, 9])}
 """Evidence that each regression reads, by the number of columns: all; with a referee the classifier's, and
 both networks' under the set's prior and under the source's."""
@@ -52,17 +52,17 @@ class Reading(NamedTuple):
 
 def fitted_gate(rows: FloatArray, parts: FloatArray, truth: FloatArray, usual: float, votes: Votes) -> Gate:
     """Returns the gate for m sets: numbers (m, 1 + p), parts (m, 2 or 6), accuracies (m,)."""
-    first, second = parts[:, 0], np.median(parts[:, votes[0]], axis=1)
+    first, second, free = parts[:, 0], np.median(parts[:, votes[0]], axis=1), np.arange(rows.shape[1]) > 0
 
     def loss(weights: FloatArray) -> tuple[float, FloatArray]:
         share = expit(rows @ weights)
         error = share * first + (1 - share) * second - truth
         size = np.sqrt(error**2 + WIDTH**2)
         pull = error / size * share * (1 - share) * (first - second)
-        slope = pull @ rows / len(rows) + 2 * RIDGE * weights / len(weights)
-        return float(size.mean() + RIDGE * (weights**2).mean()), slope
+        slope = pull @ rows / len(rows) + 2 * RIDGE * weights * free / len(weights)
+        return float(size.mean() + RIDGE * (weights**2 * free).mean()), slope
 
-    return minimize(loss, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B").x, rows, usual, votes
+    return minimize(loss, np.zeros(len(free)), jac=True, method="L-BFGS-B").x, rows, usual, votes
 
 
 def mixed(gate: Gate, rows: FloatArray, parts: FloatArray) -> FloatArray:
@@ -74,7 +74,7 @@ def mixed(gate: Gate, rows: FloatArray, parts: FloatArray) -> FloatArray:
 
 
 def _scaled(numbers: FloatArray, mean: FloatArray, scale: FloatArray) -> FloatArray:
-    return np.insert(np.clip((numbers - mean) / scale, -LIMIT, LIMIT), 0, INTERCEPT, axis=1)
+    return np.insert(np.clip((numbers - mean) / scale, -LIMIT, LIMIT), 0, 1.0, axis=1)
 
 
 class Gated(Estimator):
@@ -114,7 +114,7 @@ class Gated(Estimator):
         foreign = ~np.array(kept) | np.all(kept, axis=0)  # what no block touches is estimated by all
         crossed = np.average(every, axis=0, weights=np.broadcast_to(foreign[:, :, None], every.shape))
         off = np.median(np.abs(crossed - truth[:, None]), axis=0)
-        votes = VOTES["poor" if len(off) > 2 and off[1] > POOR * off[2] else len(off)]
+        votes = VOTES[0 if off[1] > POOR * off[-1] else len(off)]
         tested = [np.searchsorted(of, part.test) for part in parts]  # the whole set comes before its copies
         apart = [cdist(rows[own], rows[each]).min(axis=1) for own, each in zip(tested, kept, strict=True)]
         rest = float(np.quantile(np.concatenate(apart), USUAL)), votes
@@ -222,11 +222,11 @@ def _regression(rows: FloatArray, correct: BoolArray) -> FloatArray:
 
 
 def _parts(models: Models, reading: Reading) -> FloatArray:
-    """Returns COTT, the classifier's regression, and with a referee both networks' and the direct ones."""
+    """Returns COTT, the classifier's regression, and with a referee the direct ones and both networks'."""
     columns = zip(models, COLUMNS[reading.table.shape[1]], strict=True)
     own, *both = (expit(reading.table[:, of] @ each[1:] + each[0]).mean() for each, of in columns)
     plain, *agreement = reading.direct
-    return np.array([plain, own, *([np.mean(both), *agreement] if both else [])])
+    return np.array([plain, own, *agreement, *([np.mean(both)] if both else [])])
 
 
 def _spread(logits: FloatArray) -> tuple[float, float]:
