@@ -81,8 +81,8 @@ class Gated(Estimator):
     """A learned gate over COTT and the median of two regressions and the referee's agreement.
 
     COTT under the source's class prior is right where a set has the source's classes, the median on
-    photographs; far from the sets learnt from, COTT under the referee's prior is in the median too.
-    Without a referee one that reads image statistics is the median. The gate learns from left-out operations.
+    photographs; far from the sets learnt from, COTT under the referee's prior is in the median too. Without a
+    referee a regression that reads image statistics is the median. The gate learns from left-out operations.
     COTT: Lu et al., NeurIPS 2023; agreement: Jiang et al., ICLR 2022; the gate is the kit's own.
 
     Args:
