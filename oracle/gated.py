@@ -43,7 +43,7 @@ Gate = tuple[FloatArray, FloatArray, float, Votes]
 
 
 class Reading(NamedTuple):
-    """What is read from a set: evidence (n, 7 or 10), direct estimates (1 or 2,), the gate's numbers (p,)."""
+    """What is read from a set: evidence (n, 7 or 10), direct estimates (1 or 4,), the gate's numbers (p,)."""
 
     table: FloatArray
     direct: FloatArray
