@@ -1,6 +1,6 @@
 """The DataCV challenge of 2023 in its own size: 1,000 meta-train sets of 10,000 images, and every method.
 
-    UNSEEN_DATA=FOLDER python benchmarks/results/datacv2023.py DIR [--engine openvino] [--only NAME]
+    UNSEEN_DATA=FOLDER python benchmarks/results/datacv2023.py DIR [--engine openvino] [--precision bfloat16] [--only NAME]
         [--classifier resnet56] [--sets 200 --size 1000] [--write]
 
 FOLDER is as for cifar10.py here, with weights/repvgg_a0.safetensors besides. The settings are those of
@@ -38,7 +38,7 @@ from submission.scoring import score_rows
 from submission.solution import solution_of
 
 
-def settings(classifier: str, engine: str, sizes: dict[str, int]) -> AccuracySettings:
+def settings(classifier: str, engine: str, precision: str, sizes: dict[str, int]) -> AccuracySettings:
     """The preset's, with images and weights from FOLDER; `sizes` may name others."""
     natural = real.data() / "natural.zip"
     given = {
@@ -47,6 +47,7 @@ def settings(classifier: str, engine: str, sizes: dict[str, int]) -> AccuracySet
         "val_from": tuple(str(natural / name) for name in VALIDATION),
         "test_from": tuple(str(natural / name) for name in TEST),
         "engine": engine,
+        "precision": precision,
     }
     return AccuracySettings.model_validate({**preset("datacv2023", "accuracy"), **given, **sizes})
 
@@ -86,6 +87,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--engine", default="", help="openvino or torch")
+    parser.add_argument("--precision", default="", help="bfloat16 is faster on CPUs that compute in it")
     parser.add_argument("--only", action="append", metavar="NAME", help="these methods; repeatable")
     parser.add_argument("--classifier", action="append", choices=RATES, help="of both; repeatable")
     parser.add_argument("--sets", type=int, help="meta-train sets in place of 1,000")
@@ -97,7 +99,9 @@ def main() -> None:
     sizes = {name: number for name, number in asked.items() if number}
     for name in options.classifier or RATES:
         folder, cache = options.folder / name, str(options.folder / "cache")
-        competition = build(folder, settings(name, options.engine, sizes), TEST_SEED, cache=cache)
+        competition = build(
+            folder, settings(name, options.engine, options.precision, sizes), TEST_SEED, cache=cache
+        )
         predict(competition, chosen(competition, options.only or []))
         found += lines(competition, name)
         print(*found, sep="\n")
