@@ -50,13 +50,13 @@ class Reading(NamedTuple):
     numbers: FloatArray
 
 
-def fitted_gate(rows: FloatArray, parts: FloatArray, truth: FloatArray, usual: float, votes: Votes) -> Gate:
-    """Returns the gate for m sets: numbers (m, 1 + p), parts (m, 2 or 6), accuracies (m,)."""
-    first, second, free = parts[:, 0], np.median(parts[:, votes[0]], axis=1), np.arange(rows.shape[1]) > 0
+def fitted_gate(rows: FloatArray, errors: FloatArray, usual: float, votes: Votes) -> Gate:
+    """Returns the gate for m sets: numbers (m, 1 + p), errors of the parts (m, 2 or 6)."""
+    first, second, free = errors[:, 0], np.median(errors[:, votes[0]], axis=1), np.arange(rows.shape[1]) > 0
 
     def loss(weights: FloatArray) -> tuple[float, FloatArray]:
         share = expit(rows @ weights)
-        error = share * first + (1 - share) * second - truth
+        error = share * first + (1 - share) * second
         size = np.sqrt(error**2 + WIDTH**2)
         pull = error / size * share * (1 - share) * (first - second)
         slope = pull @ rows / len(rows) + 2 * RIDGE * weights * free / len(weights)
@@ -107,25 +107,25 @@ class Gated(Estimator):
         readings, correct, of = self._examples(meta)
         numbers = np.array([each.numbers for each in readings])
         self.scale_ = numbers.mean(axis=0), np.maximum(numbers.std(axis=0), TINY)
-        rows, truth = _scaled(numbers, *self.scale_), np.array([each.mean() for each in correct])
-        kept = [~np.isin(of, part.test) for part in parts]
-        learnt = [_regressions(readings, correct, np.flatnonzero(each)) for each in kept]
-        every = np.array([[_parts(models, each) for each in readings] for models in learnt])  # (b, m, parts)
-        foreign = ~np.array(kept) | np.all(kept, axis=0)  # what no block touches is estimated by all
-        crossed = np.average(every, axis=0, weights=np.broadcast_to(foreign[:, :, None], every.shape))
-        off = np.median(np.abs(crossed - truth[:, None]), axis=0)
+        rows, truth = _scaled(numbers, *self.scale_), np.array([[each.mean()] for each in correct])
+        left = np.array([np.isin(of, part.test) for part in parts])
+        learnt = [_regressions(readings, correct, np.flatnonzero(~each)) for each in left]
+        missed = [[_parts(models, each) for each in readings] for models in learnt] - truth  # (b, m, parts)
+        foreign = (left | ~left.any(axis=0))[:, :, None]  # what no block touches is estimated by all
+        errors = np.average(missed, axis=0, weights=np.broadcast_to(foreign, missed.shape))
+        off = np.median(np.abs(errors), axis=0)
         votes = VOTES[0 if off[1] > POOR * off[-1] else len(off)]
+        # where every set has several operations, those left out are but a part of what is new in another
+        errors[:, 1:] *= min(filter(None, map(len, meta.families)), default=1) ** 0.5
         tested = [np.searchsorted(of, part.test) for part in parts]  # the whole set comes before its copies
-        apart = [cdist(rows[own], rows[each]).min(axis=1) for own, each in zip(tested, kept, strict=True)]
+        apart = [cdist(rows[own], rows[~each]).min(axis=1) for own, each in zip(tested, left, strict=True)]
         rest = float(np.quantile(np.concatenate(apart), USUAL)), votes
         self.models_ = _regressions(readings, correct, np.arange(len(of)))
-        self.gate_ = fitted_gate(rows, crossed, truth, *rest)
-        gates = [fitted_gate(rows[each], crossed[each], truth[each], *rest) for each in kept]
+        self.gate_ = fitted_gate(rows, errors, *rest)
+        gates = [fitted_gate(rows[each], errors[each], *rest) for each in ~left]
         self._left_out = list(zip(learnt, gates, strict=True))
-        self._residuals = [
-            np.abs(mixed(gate, rows[own], found[own]) - truth[own])
-            for gate, found, own in zip(gates, every, tested, strict=True)
-        ]
+        each = zip(gates, missed, tested, strict=True)
+        self._residuals = [np.abs(mixed(gate, rows[own], found[own])) for gate, found, own in each]
 
     def _examples(self, meta: MetaTrain) -> tuple[list[Reading], list[BoolArray], IntArray]:
         """Returns readings of source, sets and copies, which images are right, and whose (-1: source)."""
@@ -157,7 +157,7 @@ class Gated(Estimator):
         p, plain = priors.calibrated(seen, self.own_), cott_under(self.prior_, seen, *self.cott_)
         q, adapted, numbers = self._by_em(p, seen, plain)
         sure, best = _odds(p[rows, predicted]), np.sort(seen.logits.astype(np.float64), axis=1)[:, -2:]
-        columns = [_odds(adapted[rows, predicted]), sure, sure.mean(), (best[:, 1] - best[:, 0]).mean()]
+        columns = [_odds(adapted[rows, predicted]), sure, sure.mean(), np.diff(best).mean()]
         shares = priors.predicted_shares(predicted, len(q))
         numbers += [entropy(shares, base=len(q)), _odds(plain, SET_EDGE), *_spread(seen.logits)]
         direct = [plain]

@@ -167,9 +167,16 @@ def test_the_gate_learns_which_estimate_to_believe():
     numbers, truth = rng.normal(size=(200, 3)), rng.random(200)
     believed = numbers[:, 1] > 0
     estimates = np.column_stack([np.where(believed, truth, 0.5), np.where(believed, 0.5, truth)])
-    gate = fitted_gate(numbers, estimates, truth, 0.0, [[1], [1]])
+    gate = fitted_gate(numbers, estimates - truth[:, None], 0.0, [[1], [1]])
     clear = np.abs(numbers[:, 1]) > 0.5
     assert np.abs(mixed(gate, numbers, estimates) - truth)[clear].mean() < 0.05
+
+
+def test_cott_is_believed_more_where_every_set_has_several_operations(fitted):
+    pairs = [family | {f"{name}-too" for name in family} for family in META.families]
+    rows, several = fitted["referee"].gate_[1], Gated().fit(replace(META, families=pairs))
+    share, more = (expit(rows @ each.gate_[0]).mean() for each in (fitted["referee"], several))
+    assert more > share
 
 
 @given(st.integers(0, 10_000), st.integers(1, 6))
