@@ -32,7 +32,7 @@ BLOCKS, KEPT, POOR = 6, 0.95, 2.0
 """Number of blocks of operations left out together; share of the sets that one regression keeps; median error
 of the classifier's regression, in that of those with the referee, that is poor."""
 Votes = list[list[int]]
-VOTES = {2: [[1], [1]], 6: [[1, 2, 5], [1, 2, 4, 5]], 0: [[3, 5], [3, 5]]}
+VOTES = {2: [[1], [1]], 6: [[1, 2, 5], [1, 2, 3, 4, 5]], 0: [[3, 5], [3, 5]]}
 """Parts in the median of sets near to those learnt from, and of far ones, by their number; 0 if poor."""
 COLUMNS = {7: ([0, 1, 2, 3, 4, 5, 6],), 10: ([0, 1, 2, 3], [0, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 8, 9])}
 """Evidence that each regression reads, by the number of columns: all; with a referee the classifier's, and
@@ -81,7 +81,7 @@ class Gated(Estimator):
     """A learned gate over COTT and the median of two regressions and the referee's agreement.
 
     COTT under the source's class prior is right where a set has the source's classes, the median on
-    photographs; far from the sets learnt from, COTT under the referee's prior is in the median too. Without a
+    photographs; far from the sets learnt from, all other estimates are in the median too. Without a
     referee a regression that reads image statistics is the median. The gate learns from left-out operations.
     COTT: Lu et al., NeurIPS 2023; agreement: Jiang et al., ICLR 2022; the gate is the kit's own.
 
@@ -115,8 +115,6 @@ class Gated(Estimator):
         errors = np.average(missed, axis=0, weights=np.broadcast_to(foreign, missed.shape))
         off = np.median(np.abs(errors), axis=0)
         votes = VOTES[0 if off[1] > POOR * off[-1] else len(off)]
-        # where every set has several operations, those left out are but a part of what is new in another
-        errors[:, 1:] *= min(filter(None, map(len, meta.families)), default=1) ** 0.5
         tested = [np.searchsorted(of, part.test) for part in parts]  # the whole set comes before its copies
         apart = [cdist(rows[own], rows[~each]).min(axis=1) for own, each in zip(tested, left, strict=True)]
         rest = float(np.quantile(np.concatenate(apart), USUAL)), votes

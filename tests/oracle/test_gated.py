@@ -172,19 +172,12 @@ def test_the_gate_learns_which_estimate_to_believe():
     assert np.abs(mixed(gate, numbers, estimates) - truth)[clear].mean() < 0.05
 
 
-def test_cott_is_believed_more_where_every_set_has_several_operations(fitted):
-    pairs = [family | {f"{name}-too" for name in family} for family in META.families]
-    rows, several = fitted["referee"].gate_[1], Gated().fit(replace(META, families=pairs))
-    share, more = (expit(rows @ each.gate_[0]).mean() for each in (fitted["referee"], several))
-    assert more > share
-
-
 @given(st.integers(0, 10_000), st.integers(1, 6))
 def test_the_answer_lies_between_cott_and_the_median_of_near_or_far(seed, m):
     rng = np.random.default_rng(seed)
     known, parts = np.zeros((1, 3)), rng.random((m, 6))
-    for distance, votes in ((1.9, [1, 2, 5]), (2.1, [1, 2, 4, 5])):
-        gate = rng.normal(size=3) * 10, known, 1.0, [[1, 2, 5], [1, 2, 4, 5]]
+    for distance, votes in ((1.9, [1, 2, 5]), (2.1, [1, 2, 3, 4, 5])):
+        gate = rng.normal(size=3) * 10, known, 1.0, [[1, 2, 5], [1, 2, 3, 4, 5]]
         rows = rng.permuted(np.tile([distance, 0, 0], (m, 1)), axis=1)
         ends = np.sort([parts[:, 0], np.median(parts[:, votes], axis=1)], axis=0)
         found = mixed(gate, rows, parts)
