@@ -8,7 +8,7 @@ FOLDER is as for cifar10.py here, with weights/repvgg_a0.safetensors besides. Th
 --only, the methods are those that `unseen predict` runs unasked and that read nothing but what a build
 observes; ORA-A, ORA-B and SYP have to be named, and train for as long and as fast as the paper's.
 
-It takes two hours on a CPU that computes in bfloat16, without it many, with fewer and smaller sets one.
+It takes some hours on a CPU that computes in bfloat16, without it many, with fewer and smaller sets one.
 Whatever stops it, the same command goes on; all that is in DIR is written.
 """
 
