@@ -13,7 +13,7 @@ from scipy.stats import entropy
 from sklearn.linear_model import LogisticRegression
 
 from baselines.accuracy import priors
-from baselines.accuracy.cot import cott_threshold, cott_under
+from baselines.accuracy.cot import cott_threshold, right_of_class
 from baselines.contract.estimator import Estimator
 from baselines.contract.families import blocks
 from baselines.contract.intervals import FAR, USUAL, CrossConformal, Remoteness
@@ -115,6 +115,8 @@ class Gated(Estimator):
         errors = np.average(missed, axis=0, weights=np.broadcast_to(foreign, missed.shape))
         off = np.median(np.abs(errors), axis=0)
         votes = VOTES[0 if off[1] > POOR * off[-1] else len(off)]
+        if not len(self.judge_):  # in sets of several operations those left out are but a part of new ones
+            errors[:, 1] *= min(filter(None, map(len, meta.families)), default=1) ** 0.5
         tested = [np.searchsorted(of, part.test) for part in parts]  # the whole set comes before its copies
         apart = [cdist(rows[own], rows[~each]).min(axis=1) for own, each in zip(tested, left, strict=True)]
         rest = float(np.quantile(np.concatenate(apart), USUAL)), votes
@@ -152,33 +154,31 @@ class Gated(Estimator):
         Direct: COTT, agreement under both priors, and COTT under the referee's.
         """
         rows, predicted = np.arange(len(seen)), seen.predicted
-        p, plain = priors.calibrated(seen, self.own_), cott_under(self.prior_, seen, *self.cott_)
-        q, adapted, numbers = self._by_em(p, seen, plain)
+        p, right = priors.calibrated(seen, self.own_), right_of_class(self.prior_, seen, *self.cott_)
+        adapted, numbers = self._by_em(p, seen, right.sum())
         sure, best = _odds(p[rows, predicted]), np.sort(seen.logits.astype(np.float64), axis=1)[:, -2:]
         columns = [_odds(adapted[rows, predicted]), sure, sure.mean(), np.diff(best).mean()]
-        shares = priors.predicted_shares(predicted, len(q))
-        numbers += [entropy(shares, base=len(q)), _odds(plain, SET_EDGE), *_spread(seen.logits)]
-        direct = [plain]
+        numbers += [_between(right, self.prior_), _skewness(seen.logits)]
+        direct = [right.sum()]
         if len(self.judge_):
             r = priors.calibrated(_of_referee(seen), self.judge_)
-            s, adapted, others = self._by_em(r, seen, plain)
+            adapted, others = self._by_em(r, seen, direct[0])
             for values in (r.max(axis=1), adapted[rows, predicted], r[rows, predicted]):
                 columns += [_odds(values), _odds(values).mean()]
             same, other = ((each.argmax(axis=1) == predicted).mean() for each in (r, adapted))
-            numbers += [*others, np.minimum(q, s).sum(), _odds(same, SET_EDGE), _odds(other, SET_EDGE)]
-            direct += [other, same, expit(others[4])]
+            numbers += [*others, _odds(same, SET_EDGE), _odds(other, SET_EDGE)]
+            direct += [other, same, expit(others[3])]
         else:
             assert seen.image_stats is not None
             columns += list(np.log(np.maximum(seen.image_stats, TINY)).mean(axis=0))
         return Reading(np.column_stack(np.broadcast_arrays(*columns)), np.array(direct), np.array(numbers))
 
-    def _by_em(self, p: FloatArray, seen: Observation, plain: float) -> tuple[Any, Any, list[Any]]:
-        """Returns the EM prior, probabilities under it, and numbers of these, of COTT and of p (n, k)."""
-        q, k = priors.em_prior(p, self.prior_), len(self.prior_)
-        cott, sure = cott_under(q, seen, *self.cott_), p.max(axis=1).mean()
-        shape = [entropy(q, base=k), entropy(p.mean(axis=0), base=k), q.max()]
-        shape += [abs(plain - cott), _odds(cott, SET_EDGE), _odds(sure, SET_EDGE)]
-        return q, priors.reweighted(p, self.prior_, q), shape
+    def _by_em(self, p: FloatArray, seen: Observation, plain: float) -> tuple[FloatArray, list[Any]]:
+        """Returns probabilities under the EM prior, and numbers of it, of COTT under it and of p (n, k)."""
+        q = priors.em_prior(p, self.prior_)
+        cott, sure = right_of_class(q, seen, *self.cott_).sum(), p.max(axis=1).mean()
+        shape = [entropy(p.mean(axis=0), base=len(q)), q.max(), abs(plain - cott)]
+        return priors.reweighted(p, self.prior_, q), [*shape, _odds(cott, SET_EDGE), _odds(sure, SET_EDGE)]
 
     def _predict(self, observation: Observation) -> float:
         return float(self._answers([(self.models_, self.gate_)], observation)[0])
@@ -223,18 +223,20 @@ def _parts(models: Models, reading: Reading) -> FloatArray:
     """Returns COTT, the classifier's regression, and with a referee the direct ones and both networks'."""
     columns = zip(models, COLUMNS[reading.table.shape[1]], strict=True)
     own, *both = (expit(reading.table[:, of] @ each[1:] + each[0]).mean() for each, of in columns)
-    plain, *agreement = reading.direct
-    return np.array([plain, own, *agreement, *([np.mean(both)] if both else [])])
+    return np.array([reading.direct[0], own, *reading.direct[1:], *([np.mean(both)] if both else [])])
 
 
-def _spread(logits: FloatArray) -> tuple[float, float]:
-    """Returns log_k of tr(C)^2 / tr(C^2), C the logits' covariance, and skewness: low for few classes."""
+def _between(right: FloatArray, prior: FloatArray) -> float:
+    """Returns the share between classes of the variance of COTT's right or wrong, near 1 for few classes."""
+    mean = right.sum()
+    return float(((right - mean * prior) ** 2 / prior).sum() / max(mean * (1 - mean), TINY))
+
+
+def _skewness(logits: FloatArray) -> float:
+    """Returns the mean over classes of the skewness of centred logits: low for few classes."""
     centred = logits - logits.mean(axis=1, keepdims=True, dtype=np.float64)
     centred -= centred.mean(axis=0)
-    inner, second = centred.T @ centred, np.maximum((centred**2).mean(axis=0), TINY)
-    ratio = np.trace(inner) ** 2 / max((inner**2).sum(), TINY)
-    skewness = (centred**3).mean(axis=0) / second**1.5
-    return float(np.log(max(ratio, 1)) / np.log(len(inner))), float(skewness.mean())
+    return float(((centred / np.maximum(centred.std(axis=0), TINY)) ** 3).mean())
 
 
 def _of_referee(seen: Observation) -> Observation:

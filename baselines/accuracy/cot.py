@@ -61,18 +61,18 @@ def transport(observation: Observation, source: Source) -> tuple[FloatArray, Flo
     The masses sum to 1. The logits are divided by the source's temperature.
     """
     classes = np.bincount(source.labels, minlength=observation.logits.shape[1])
-    return transport_to(classes, observation, temperature(source))
+    cost, mass = transport_to(classes, observation, temperature(source))
+    return cost[mass > 0], mass[mass > 0]
 
 
 def transport_to(classes: IntArray, observation: Observation, t: float) -> tuple[FloatArray, FloatArray]:
-    """Returns the halved costs and the masses of the optimal transport to given class shares, (m,) each.
+    """Returns halved costs and masses of the optimal transport to class shares, (m, k) each, m logits apart.
 
     Of the counts of the `classes`, int64 (k,), only the ratios matter; the logits are divided by t.
     """
     rows, images = np.unique(scaled_probabilities(observation, t), axis=0, return_counts=True)
     plan = optimal_plan(rows, images, classes)
-    used = plan > 0
-    return 1 - rows[used], plan[used] / plan.sum()
+    return 1 - rows, plan / plan.sum()
 
 
 def optimal_plan(gain: FloatArray, supply: IntArray, demand: IntArray) -> IntArray:
@@ -107,14 +107,14 @@ class CottPrior(UnderPrior):
 
     def _predict(self, observation: Observation) -> float:
         t, threshold = temperature(self.source_), cott_threshold(self.source_)
-        return cott_under(self.prior_of(observation), observation, t, threshold)
+        return float(right_of_class(self.prior_of(observation), observation, t, threshold).sum())
 
 
-def cott_under(q: FloatArray, observation: Observation, t: float, threshold: float) -> float:
-    """Returns COTT's estimate, in [0, 1], with the class prior q (k,), sum 1, rounded to 1 / `PARTS`.
+def right_of_class(q: FloatArray, observation: Observation, t: float, threshold: float) -> FloatArray:
+    """Returns the mass (k,) that counts as right in each class under the prior q (k,): COTT's estimate.
 
-    The logits are divided by t, and `threshold` is the largest halved cost of an image that counts as right.
+    The prior is rounded to 1 / `PARTS`, the logits are divided by t, and `threshold` is the largest halved
+    cost of an image that counts as right.
     """
-    classes = np.rint(PARTS * q).astype(np.int64)
-    cost, mass = transport_to(classes, observation, t)
-    return float(mass[cost <= threshold].sum())
+    cost, mass = transport_to(np.rint(PARTS * q).astype(np.int64), observation, t)
+    return (mass * (cost <= threshold)).sum(axis=0)

@@ -10,11 +10,11 @@ from scipy.special import expit, logit, softmax
 from scipy.stats import skew
 
 from baselines import BASELINES
-from baselines.accuracy.cot import cott_threshold, cott_under
+from baselines.accuracy.cot import cott_threshold, right_of_class
 from baselines.accuracy.priors import bias_corrected, em_prior, reweighted, source_prior
 from baselines.contract.conformance import example_meta_train, example_observation
 from oracle import Gated
-from oracle.gated import _parts, _regression, _regressions, _spread, fitted_gate, mixed
+from oracle.gated import _between, _parts, _regression, _regressions, _skewness, fitted_gate, mixed
 from starter.observing.temperature import temperature
 
 META = example_meta_train(sets=24, n=200)
@@ -81,27 +81,40 @@ def test_the_referees_evidence_and_the_direct_estimates(fitted):
     cott = BASELINES["cott"].fit(META).predict([SEEN])[0]
     agree, plain = ((each.argmax(axis=1) == SEEN.predicted).mean() for each in (adapted(r), r))
     prior = em_prior(r, source_prior(META.source))
-    under = cott_under(prior, SEEN, temperature(META.source), cott_threshold(META.source))
+    under = right_of_class(prior, SEEN, temperature(META.source), cott_threshold(META.source)).sum()
     np.testing.assert_allclose(found.direct, [cott, agree, plain, under], atol=1e-3)
     np.testing.assert_allclose(fitted["alone"]._read(bare(SEEN)).direct, [cott], atol=1e-3)
 
 
 @given(st.integers(0, 10_000), st.floats(0.01, 100))
-def test_spread_tells_few_classes_from_logits_that_shrink_or_move(seed, factor):
+def test_skewness_tells_few_classes_from_logits_that_shrink_or_move(seed, factor):
     rng = np.random.default_rng(seed)
     logits, labels = 3 * rng.normal(size=(400, 10)), rng.integers(10, size=400)
     logits[np.arange(400), labels] += 20
-    ratio, skewness = _spread(logits)
-    np.testing.assert_allclose(
-        _spread(factor * logits + 5 * rng.normal(size=10)), (ratio, skewness), rtol=1e-6
-    )
-    covariance = np.cov((logits - logits.mean(axis=1, keepdims=True)).T)
-    values = np.linalg.eigvalsh(covariance)
-    assert ratio == pytest.approx(np.log10(values.sum() ** 2 / (values**2).sum()))
-    assert skewness == pytest.approx(skew(logits - logits.mean(axis=1, keepdims=True)).mean())
-    few = _spread(logits[labels < 3])
-    assert few[0] < ratio - 0.1
-    assert few[1] < skewness - 0.3
+    found = _skewness(logits)
+    assert _skewness(factor * logits + 5 * rng.normal(size=10)) == pytest.approx(found, rel=1e-6)
+    assert found == pytest.approx(skew(logits - logits.mean(axis=1, keepdims=True)).mean())
+    assert _skewness(logits[labels < 3]) < found - 0.3
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 30)), min_size=2, max_size=12))
+def test_the_share_of_variance_between_classes_is_that_of_single_images(counts):
+    """Eta squared by hand, from a 0 or 1 for each image."""
+    classes = [np.repeat([1.0, 0.0], each) for each in counts]
+    images = np.concatenate(classes)
+    means = np.concatenate([np.full(len(each), each.mean()) for each in classes])
+    expected = means.var() / images.var() if 0 < images.mean() < 1 else 0.0
+    right, prior = (np.array([f(each) for each in classes]) / len(images) for f in (np.sum, len))
+    assert _between(right, prior) == pytest.approx(expected, abs=1e-9)
+
+
+def test_it_tells_few_classes_from_shift():
+    whole, labels = example_observation("few", 2000, 3.0, seed=9)
+    shifted, _ = example_observation("shifted", 2000, 0.8, seed=9)
+    prior, settings = source_prior(META.source), (temperature(META.source), cott_threshold(META.source))
+    few = whole.take(np.flatnonzero(labels < 3))
+    found = [_between(right_of_class(prior, each, *settings), prior) for each in (whole, shifted, few)]
+    assert max(found[:2]) < 0.2 < 0.6 < found[2]
 
 
 def test_readings_are_finite_where_everything_is_certain(fitted):
