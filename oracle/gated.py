@@ -158,7 +158,7 @@ class Gated(Estimator):
         adapted, numbers = self._by_em(p, seen, right.sum())
         sure, best = _odds(p[rows, predicted]), np.sort(seen.logits.astype(np.float64), axis=1)[:, -2:]
         columns = [_odds(adapted[rows, predicted]), sure, sure.mean(), np.diff(best).mean()]
-        numbers += [_between(right, self.prior_), _skewness(seen.logits)]
+        numbers += [_between(right, self.prior_), _spread(seen.logits)]
         direct = [right.sum()]
         if len(self.judge_):
             r = priors.calibrated(_of_referee(seen), self.judge_)
@@ -232,11 +232,11 @@ def _between(right: FloatArray, prior: FloatArray) -> float:
     return float(((right - mean * prior) ** 2 / prior).sum() / max(mean * (1 - mean), TINY))
 
 
-def _skewness(logits: FloatArray) -> float:
-    """Returns the mean over classes of the skewness of centred logits: low for few classes."""
+def _spread(logits: FloatArray) -> float:
+    """Returns log_k of tr(C)^2 / tr(C^2), C the covariance (k, k) of the logits: low for few classes."""
     centred = logits - logits.mean(axis=1, keepdims=True, dtype=np.float64)
-    centred -= centred.mean(axis=0)
-    return float(((centred / np.maximum(centred.std(axis=0), TINY)) ** 3).mean())
+    spread = np.cov(centred.T, bias=True)
+    return float(np.log(max(np.trace(spread) ** 2 / max((spread**2).sum(), TINY), 1)) / np.log(len(spread)))
 
 
 def _of_referee(seen: Observation) -> Observation:

@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, logit, softmax
-from scipy.stats import skew
 
 from baselines import BASELINES
 from baselines.accuracy.cot import cott_threshold, right_of_class
 from baselines.accuracy.priors import bias_corrected, em_prior, reweighted, source_prior
 from baselines.contract.conformance import example_meta_train, example_observation
 from oracle import Gated
-from oracle.gated import _between, _parts, _regression, _regressions, _skewness, fitted_gate, mixed
+from oracle.gated import _between, _parts, _regression, _regressions, _spread, fitted_gate, mixed
 from starter.observing.temperature import temperature
 
 META = example_meta_train(sets=24, n=200)
@@ -87,14 +86,15 @@ def test_the_referees_evidence_and_the_direct_estimates(fitted):
 
 
 @given(st.integers(0, 10_000), st.floats(0.01, 100))
-def test_skewness_tells_few_classes_from_logits_that_shrink_or_move(seed, factor):
+def test_spread_tells_few_classes_from_logits_that_shrink_or_move(seed, factor):
     rng = np.random.default_rng(seed)
     logits, labels = 3 * rng.normal(size=(400, 10)), rng.integers(10, size=400)
     logits[np.arange(400), labels] += 20
-    found = _skewness(logits)
-    assert _skewness(factor * logits + 5 * rng.normal(size=10)) == pytest.approx(found, rel=1e-6)
-    assert found == pytest.approx(skew(logits - logits.mean(axis=1, keepdims=True)).mean())
-    assert _skewness(logits[labels < 3]) < found - 0.3
+    found = _spread(logits)
+    assert _spread(factor * logits + 5 * rng.normal(size=10)) == pytest.approx(found, rel=1e-6)
+    values = np.linalg.eigvalsh(np.cov((logits - logits.mean(axis=1, keepdims=True)).T))
+    assert found == pytest.approx(np.log10(values.sum() ** 2 / (values**2).sum()))
+    assert _spread(logits[labels < 3]) < found - 0.1
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 30)), min_size=2, max_size=12))
