@@ -129,8 +129,7 @@ class Gated(Estimator):
 
     def _examples(self, meta: MetaTrain) -> tuple[list[Reading], list[BoolArray], IntArray]:
         """Returns readings of source, sets and copies, which images are right, and whose (-1: source)."""
-        rng, source = np.random.default_rng(self.seed), meta.source
-        most = round(FEW * len(self.prior_))
+        rng, source, most = np.random.default_rng(self.seed), meta.source, round(FEW * len(self.prior_))
         readings, correct, of = list[Reading](), list[BoolArray](), list[int]()
         for i in progress(range(-1, len(meta.sets)), "read sets", unit="sets"):
             seen, right = (source.observation, source.correct) if i < 0 else (meta.sets[i], meta.correct[i])
@@ -155,30 +154,29 @@ class Gated(Estimator):
         """
         rows, predicted = np.arange(len(seen)), seen.predicted
         p, right = priors.calibrated(seen, self.own_), right_of_class(self.prior_, seen, *self.cott_)
-        adapted, numbers = self._by_em(p, seen, right.sum())
+        adapted, numbers = self._by_em(p, seen)
         sure, best = _odds(p[rows, predicted]), np.sort(seen.logits.astype(np.float64), axis=1)[:, -2:]
         columns = [_odds(adapted[rows, predicted]), sure, sure.mean(), np.diff(best).mean()]
-        numbers += [_between(right, self.prior_), _spread(seen.logits)]
-        direct = [right.sum()]
+        numbers, direct = [*numbers, _between(right, self.prior_), *_spread(seen.logits)], [right.sum()]
         if len(self.judge_):
             r = priors.calibrated(_of_referee(seen), self.judge_)
-            adapted, others = self._by_em(r, seen, direct[0])
+            adapted, others = self._by_em(r, seen)
             for values in (r.max(axis=1), adapted[rows, predicted], r[rows, predicted]):
                 columns += [_odds(values), _odds(values).mean()]
             same, other = ((each.argmax(axis=1) == predicted).mean() for each in (r, adapted))
-            numbers += [*others, _odds(same, SET_EDGE), _odds(other, SET_EDGE)]
-            direct += [other, same, expit(others[3])]
+            numbers += [*others, *_odds([same, other], SET_EDGE)]
+            direct += [other, same, expit(others[1])]
         else:
             assert seen.image_stats is not None
             columns += list(np.log(np.maximum(seen.image_stats, TINY)).mean(axis=0))
         return Reading(np.column_stack(np.broadcast_arrays(*columns)), np.array(direct), np.array(numbers))
 
-    def _by_em(self, p: FloatArray, seen: Observation, plain: float) -> tuple[FloatArray, list[Any]]:
-        """Returns probabilities under the EM prior, and numbers of it, of COTT under it and of p (n, k)."""
+    def _by_em(self, p: FloatArray, seen: Observation) -> tuple[FloatArray, list[Any]]:
+        """Returns probabilities under the EM prior, and numbers of p (n, k) and of COTT under that prior."""
         q = priors.em_prior(p, self.prior_)
         cott, sure = right_of_class(q, seen, *self.cott_).sum(), p.max(axis=1).mean()
-        shape = [entropy(p.mean(axis=0), base=len(q)), q.max(), abs(plain - cott)]
-        return priors.reweighted(p, self.prior_, q), [*shape, _odds(cott, SET_EDGE), _odds(sure, SET_EDGE)]
+        numbers = [entropy(p.mean(axis=0), base=len(q)), *_odds([cott, sure], SET_EDGE)]
+        return priors.reweighted(p, self.prior_, q), numbers
 
     def _predict(self, observation: Observation) -> float:
         return float(self._answers([(self.models_, self.gate_)], observation)[0])
@@ -232,11 +230,13 @@ def _between(right: FloatArray, prior: FloatArray) -> float:
     return float(((right - mean * prior) ** 2 / prior).sum() / max(mean * (1 - mean), TINY))
 
 
-def _spread(logits: FloatArray) -> float:
-    """Returns log_k of tr(C)^2 / tr(C^2), C the covariance (k, k) of the logits: low for few classes."""
+def _spread(logits: FloatArray) -> tuple[float, float]:
+    """Returns log_k of tr(C)^2 / tr(C^2), C the logits' covariance, and skewness: low for few classes."""
     centred = logits - logits.mean(axis=1, keepdims=True, dtype=np.float64)
-    spread = np.cov(centred.T, bias=True)
-    return float(np.log(max(np.trace(spread) ** 2 / max((spread**2).sum(), TINY), 1)) / np.log(len(spread)))
+    spread, off = np.cov(centred.T, bias=True), centred - centred.mean(axis=0)
+    ratio = np.trace(spread) ** 2 / max((spread**2).sum(), TINY)
+    skewness = ((off / np.maximum(off.std(axis=0), TINY)) ** 3).mean()
+    return np.log(max(ratio, 1)) / np.log(len(spread)), skewness
 
 
 def _of_referee(seen: Observation) -> Observation:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, logit, softmax
+from scipy.stats import skew
 
 from baselines import BASELINES
 from baselines.accuracy.cot import cott_threshold, right_of_class
@@ -90,11 +91,16 @@ def test_spread_tells_few_classes_from_logits_that_shrink_or_move(seed, factor):
     rng = np.random.default_rng(seed)
     logits, labels = 3 * rng.normal(size=(400, 10)), rng.integers(10, size=400)
     logits[np.arange(400), labels] += 20
-    found = _spread(logits)
-    assert _spread(factor * logits + 5 * rng.normal(size=10)) == pytest.approx(found, rel=1e-6)
-    values = np.linalg.eigvalsh(np.cov((logits - logits.mean(axis=1, keepdims=True)).T))
-    assert found == pytest.approx(np.log10(values.sum() ** 2 / (values**2).sum()))
-    assert _spread(logits[labels < 3]) < found - 0.1
+    ratio, skewness = _spread(logits)
+    moved = factor * logits + 5 * rng.normal(size=10)
+    np.testing.assert_allclose(_spread(moved), (ratio, skewness), rtol=1e-6)
+    centred = logits - logits.mean(axis=1, keepdims=True)
+    values = np.linalg.eigvalsh(np.cov(centred.T))
+    assert ratio == pytest.approx(np.log10(values.sum() ** 2 / (values**2).sum()))
+    assert skewness == pytest.approx(skew(centred).mean())
+    few = _spread(logits[labels < 3])
+    assert few[0] < ratio - 0.1
+    assert few[1] < skewness - 0.3
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 30)), min_size=2, max_size=12))
