@@ -272,18 +272,18 @@ def competition_ranks(rmse: FloatArray, decimals: int) -> IntArray:
     return 1 + np.apply_along_axis(lambda row: np.searchsorted(np.sort(row), row), -1, shown)
 
 
-def sign_test(differences: FloatArray, rng: Generator, draws: int = PAIR_DRAWS) -> FloatArray:
+def sign_test(differences: FloatArray, rng: Generator) -> FloatArray:
     """Returns two-sided p-values (t,) of the hypothesis that paired differences are 0 up to chance.
 
     `differences` (t, g) are sums over the rows of each of g families. Under the hypothesis both signs of a
-    sum are equally likely; the p-value is the share of all signs, or of `draws` random ones, whose total is
-    at least as large (Fisher, The Design of Experiments, 1935).
+    sum are equally likely; the p-value is the share of all signs, or of `PAIR_DRAWS` random ones, whose total
+    is at least as large (Fisher, The Design of Experiments, 1935).
     """
     count = differences.shape[1]
-    if 2**count <= draws:
+    if 2**count <= PAIR_DRAWS:
         signs = 1.0 - 2.0 * (np.arange(2**count)[:, None] >> np.arange(count) & 1).astype(np.float64)
     else:
-        signs = 1.0 - 2.0 * rng.integers(2, size=(draws, count)).astype(np.float64)
+        signs = 1.0 - 2.0 * rng.integers(2, size=(PAIR_DRAWS, count)).astype(np.float64)
         signs[0] = 1  # the observed ones
     total = np.abs(differences.sum(axis=1)) * (1 - 1e-9)  # equal sums may differ in the last digits
     return np.asarray((np.abs(differences @ signs.T) >= total[:, None]).mean(axis=1))

@@ -51,23 +51,15 @@ def above_threshold(target: Observation, source: Source) -> FloatArray:
     return (confidence_log_odds(target) > atc_threshold(source)).astype(np.float64)
 
 
-def threshold_less_entropy(target: Observation, source: Source) -> FloatArray:
-    """Returns t - entropy, the form of ATC in the winner's code, with the source's entropy threshold t, (n,).
-
-    After min-max scaling it equals 1 - entropy, so it adds no information to the entropy.
-    """
-    return entropy_threshold(source) - entropies(target)
-
-
-def entropy_over_threshold(target: Observation, source: Source) -> FloatArray:
-    """Returns entropy / t, the winner's form of ATC for RepVGG, with the source's threshold t, (n,)."""
-    return entropies(target) / max(entropy_threshold(source), SMALLEST)
-
-
 def atc_released(target: Observation, source: Source) -> FloatArray:
-    """Returns the winner's form of ATC: entropy / t for a RepVGG, t - entropy for others, (n,)."""
-    chosen = entropy_over_threshold if is_repvgg(source) else threshold_less_entropy
-    return chosen(target, source)
+    """Returns the winner's form of ATC, (n,): entropy / t for a RepVGG, else t - entropy, t the threshold.
+
+    After min-max scaling the latter equals 1 - entropy, so it adds no information to the entropy.
+    """
+    threshold = entropy_threshold(source)
+    if is_repvgg(source):
+        return entropies(target) / max(threshold, SMALLEST)
+    return threshold - entropies(target)
 
 
 def entropy_threshold(source: Source) -> float:
@@ -90,17 +82,6 @@ def laplacian_cast(target: Observation, source: Source) -> FloatArray:
     padded = np.pad(cast, ((0, 0), (1, 1), (1, 1), (0, 0)), mode="reflect")
     around = padded[:, :-2, 1:-1] + padded[:, 2:, 1:-1] + padded[:, 1:-1, :-2] + padded[:, 1:-1, 2:]
     return (around - 4 * cast).var(axis=(1, 2, 3)) / 1e4
-
-
-def grey_entropy(target: Observation, source: Source) -> FloatArray:
-    """Returns Shannon's entropy, in nats, of the histogram of each image's 256 grey levels (eq. 9), (n,)."""
-    import cv2
-
-    images = target.images()
-    grey = [cv2.cvtColor(image, cv2.COLOR_RGB2GRAY) for image in images]
-    counts = np.array([np.bincount(each.ravel(), minlength=256) for each in grey])
-    share = counts / grey[0].size
-    return -(share * np.log(np.where(share > 0, share, 1))).sum(axis=1)
 
 
 def knn(target: Observation, source: Source) -> FloatArray:
@@ -132,14 +113,11 @@ def _deviation(target: Observation, source: Source) -> FloatArray:
 INDICATORS: dict[str, Indicator] = {
     "entropy": Indicator(lambda target, _: entropies(target)),
     "atc": Indicator(above_threshold),
-    "atc_entropy": Indicator(threshold_less_entropy),
-    "atc_ratio": Indicator(entropy_over_threshold),
     "atc_released": Indicator(atc_released, of_network=True),
     "fd": Indicator(fd, ("moments",), of_set=True),
     "variance": Indicator(_image_stat("variance"), ("image_stats",)),
     "deviation": Indicator(_deviation, ("image_stats",)),
     "image_entropy": Indicator(_image_stat("entropy"), ("image_stats",)),
-    "grey_entropy": Indicator(grey_entropy),
     "laplacian": Indicator(_image_stat("laplacian"), ("image_stats",)),
     "laplacian_cast": Indicator(laplacian_cast, of_network=True),
     "confidence": Indicator(lambda target, _: confidence_log_odds(target)),
@@ -148,9 +126,8 @@ INDICATORS: dict[str, Indicator] = {
 """The indicators by name.
 
 SYP's are `entropy` (eq. 2), `atc` (eq. 3), `fd` (eq. 7), `variance` (eq. 8), `image_entropy` (eq. 9, read as
-the mean of -x log x over pixels x, as in the winner's code) and `laplacian` (eq. 11). `atc_entropy` and
-`atc_ratio`, between which `atc_released` chooses, `deviation` and `laplacian_cast` come from the winner's
-code. `grey_entropy` is the other reading of eq. 9. `confidence` is in log-odds.
+the mean of -x log x over pixels x, as in the winner's code) and `laplacian` (eq. 11). `atc_released`,
+`deviation` and `laplacian_cast` come from the winner's code. `confidence` is in log-odds.
 """
 
 

@@ -35,6 +35,7 @@ SOLUTION = "private/solution.csv"
 DEVIATIONS = "private/noise.csv"
 """File with the standard deviation of each hidden target by chance alone, in tracks that measure it."""
 RECORD = "private/build.json"
+"""The organizer's record of a build: settings, test seed, hashes of the inputs, and test sets."""
 PARTS = ("train", "val", "test")
 Precision = Literal["float32", "float16", "bfloat16"]
 PRECISIONS = get_args(Precision)

@@ -112,17 +112,17 @@ def test_a_page_fits_its_window_and_can_be_looked_at(
     screens = Path(named) if named else tmp_path / "screens"
     screens.mkdir(parents=True, exist_ok=True)
     text = PAGES[name](tmp_path, request.getfixturevalue).read_text(encoding="utf-8")
+    found = run_in_page(text, MEASURE.replace("WIDTHS", str([*WIDTHS])), tmp_path)["found"]
+    assert isinstance(found, list)
+    for each in found:
+        told = f"{name} in a window of {each['width']}"
+        assert each["over"] <= 0, f"{told} is {each['over']} pixels too wide"
+        assert not each["cut"], f"{told}: cut off"
+        assert not each["lost"], f"{told}: names scroll out of sight"
+        if name.startswith("board"):
+            assert each["height"] <= SCREENS, f"{told} is {each['height']} pixels long"
+    tall = {each["width"]: min(each["height"], TALLEST) for each in found}
     for scheme, flags in {"light": (), "dark": (DARK,)}.items():
-        found = run_in_page(text, MEASURE.replace("WIDTHS", str([*WIDTHS])), tmp_path, *flags)["found"]
-        assert isinstance(found, list)
-        for each in found:
-            told = f"{name}, {scheme}, in a window of {each['width']}"
-            assert each["over"] <= 0, f"{told} is {each['over']} pixels too wide"
-            assert not each["cut"], f"{told}: cut off"
-            assert not each["lost"], f"{told}: names scroll out of sight"
-            if name.startswith("board"):
-                assert each["height"] <= SCREENS, f"{told} is {each['height']} pixels long"
-        tall = {each["width"]: min(each["height"], TALLEST) for each in found}
         for path in screenshots(text, tall, screens, f"{name}-{scheme}", tmp_path, *flags):
             with Image.open(path) as picture:
                 shown = np.asarray(picture.convert("L"), dtype=float)

@@ -51,7 +51,7 @@ SKILL = 0.2
 SPREAD = 2.0
 """Smallest standard deviation of the truths, as a multiple of their sampling noise."""
 FEWEST_ROWS = 10
-"""Fewest public rows for a meaningful public score; with fewer, no baseline is shown."""
+"""Fewest public rows for a meaningful public score."""
 DIGIT = 0.01
 """Smallest useful step of published scores, as a fraction of a score's standard error."""
 VARIED = {
@@ -271,7 +271,7 @@ def few(rows: int, families: int) -> Iterator[str]:
     if rows < FEWEST_ROWS:
         yield (
             f"public predictions: {rows}, fewer than {FEWEST_ROWS}: the order on the public board is "
-            "an accident, and no baseline is shown on it; build with more test sets"
+            "an accident; build with more test sets"
         )
     if 0 < families < FEWEST_FAMILIES:
         yield (

@@ -15,8 +15,9 @@ from pydantic_core import ErrorDetails
 
 from starter.tracks.accuracy.settings import AccuracySettings
 from starter.tracks.ood.settings import OodSettings
-from starter.tracks.settings import RECORD, Settings, read_record
+from starter.tracks.settings import Settings, read_record
 from submission import UnusableInput
+from submission.competition import RECORD
 from submission.files import ABANDONED, sweep, write_text
 
 if sys.version_info >= (3, 11):

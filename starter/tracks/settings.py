@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from submission.competition import RECORD
 from submission.errors import UnusableInput
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
     from starter.images.reading import Fit
 
-RECORD = "private/build.json"
-"""The organizer's record of a build: settings, test seed, hashes of the inputs, and test sets."""
 OFTEN: dict[str, Any] = {"often": True}
 LEAST_LIMIT = 3
 """Smallest default of the number of submissions of a team to a hidden competition."""
