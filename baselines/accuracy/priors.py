@@ -13,7 +13,7 @@ Under label shift p(x | y) is unchanged, and p(y) changes from the source's prio
 
 import numpy as np
 from scipy.optimize import minimize, nnls
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 
 from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation, Source, once
@@ -25,7 +25,8 @@ PRIORS = ("em", "bbse", "referee")
 NEAR = 1e-6
 """EM ends when the share of no class changes by this much."""
 MOST_STEPS = 10_000
-LARGEST_BIAS = 20.0
+LARGEST_BIAS, SMALLEST = 20.0, 1e-300
+"""Limit of the biases; smallest probability of which a logarithm is taken."""
 
 
 def source_prior(source: Source) -> FloatArray:
@@ -50,11 +51,11 @@ def bias_corrected(source: Source) -> FloatArray:
     rows = np.arange(n)
 
     def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
-        logs = log_softmax(parameters[0] * logits + parameters[1:], axis=1)
-        off = np.exp(logs)
+        off = softmax(parameters[0] * logits + parameters[1:], axis=1)
+        own = np.maximum(off[rows, source.labels], SMALLEST)
         off[rows, source.labels] -= 1
         slope = np.concatenate([[np.vdot(off, logits)], off.sum(axis=0)]) / n
-        return float(-logs[rows, source.labels].mean()), slope
+        return float(-np.log(own).mean()), slope
 
     start = np.concatenate([[1 / temperature(source)], np.zeros(k)])
     low, high = (float(np.exp(-edge)) for edge in reversed(LOG_RANGE))
