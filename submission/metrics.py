@@ -18,7 +18,7 @@ RANKED = 3
 LEVEL = 0.95
 """Share of intervals that should contain the true RMSE."""
 CHI_SQUARE_LEVEL = 0.97
-"""Level of the chi-square interval (docs/decisions/0137).
+"""Level of the chi-square interval (docs/decisions/0086).
 
 For heavy-tailed errors (Student's t, five degrees of freedom) that a family shares, the interval contains the
 truth in 0.90 of the simulations with 48 families at a level of 0.95, and in 0.93 at 0.97.
@@ -122,7 +122,7 @@ def rmse_interval(sums: FloatArray, sizes: FloatArray) -> tuple[FloatArray, Floa
     """Returns the low and high ends (...) of the 95 % interval of RMSEs over g families.
 
     The mean square m is modelled as a scaled chi-square, m = s^2 chi2(d) / d, as for normal errors, between
-    its 1.5 % and 98.5 % points, since 2.5 % and 97.5 % are too narrow for heavy tails (decision 0137). Its
+    its 1.5 % and 98.5 % points, since 2.5 % and 97.5 % are too narrow for heavy tails (decision 0086). Its
     degrees of freedom d are estimated from its spread between families (Satterthwaite, Biometrics Bulletin
     1946): d = 2 / (v (t / z)^2), at least 1 and at most g. Here v is the jackknife variance of log m, with
     each family left out once (Efron & Tibshirani, An Introduction to the Bootstrap, 1993, ch. 11). The factor
