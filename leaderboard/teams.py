@@ -64,7 +64,7 @@ def registered(
     if not create:
         near = difflib.get_close_matches(name, teams.values(), n=3, cutoff=0.5)
         meant = f"did you mean {' or '.join(map(repr, near))}, or" if near else "is it"
-        raise UnusableInput(f"team {name!r} is not registered: {meant} a new team (--new-team)?")
+        raise UnusableInput(f"team {name!r} is not registered: {meant} a new team (score --new-team)?")
     if baseline := baseline_names(competition).get(plain(name)):
         raise UnusableInput(f"team name {name!r} reads like the baseline {baseline!r}: choose another name")
     for other in teams.values():  # an id has 40 bits, so that somebody could search for another team's

@@ -115,7 +115,7 @@ def estimate_sets(
     """Estimate how accurate a classifier is on sets, from labelled images on which it was not trained.
 
     Half of the labelled images are made into meta-train sets by the operations of the group `wide`, and
-    `gated` is fitted to these sets and to the other half. Its estimate counts as those from logits do.
+    `gated` is fitted to these sets and to the other half; the estimate is its.
     With referees the images are split into three parts, and the third trains their probes. Observations are
     kept in a temporary folder, which is removed.
     """
