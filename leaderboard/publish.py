@@ -37,8 +37,6 @@ from submission.table import Tabular, cell, text_table
 PRIVATE = "leaderboard_private.csv"
 LONGEST = 1.3
 """End of drawn intervals, as a multiple of the largest score: those of few families can be very wide."""
-MOST_GROUPS = 3
-"""Largest number of groups of methods that cannot be told apart for which the groups are listed."""
 NOT_PREDICTED = (
     "there is no record that `unseen predict` wrote its present content; predict the method again to show "
     "it, or remove the file if it is a participant's"
@@ -268,25 +266,17 @@ def read_methods(competition: Competition, part: str = "test") -> tuple[Methods,
 def organizer_table(competition: Competition) -> str:
     """Returns the scores of the kit's methods on all test sets, by group, as text for a terminal.
 
-    There is a table for each metric, the ranking one first; below it stands which methods the paired test
-    tells apart.
+    There is a table for each metric, the ranking one first; below it stands how many pairs of methods the
+    paired test tells apart.
     """
     methods, solution, texts = read_methods(competition)[0], newest_solution(competition), []
     for metric, title in zip(competition.metrics, competition.titles, strict=True):
         targets = Targets.of_solution(competition, counting_rows(competition, solution, metric))
         lines = sorted(of_methods([targets], methods), key=lambda line: line.score.rmse)
-        groups = groups_of(lines, targets.families)
-        together = [
-            ", ".join(line.name for line, mine in zip(lines, groups, strict=True) if number in mine)
-            for number in sorted({number for mine in groups for number in mine})
-            if sum(number in mine for mine in groups) > 1
-        ]
-        notes = [decided_pairs(groups)]
-        if 0 < len(together) <= MOST_GROUPS:
-            notes.append(f"Not told apart: {'; '.join(together)}.")
+        decided = decided_pairs(groups_of(lines, targets.families))
         heading = f"{title}\n\n" if len(competition.metrics) > 1 else ""
         table = f"{heading}{text_table(score_cells(targets, methods))}\n\n{LEGEND}"
-        texts.append("\n".join([table, *filter(None, notes)]))
+        texts.append(f"{table}\n{decided}".rstrip())
     return "\n\n".join(texts)
 
 

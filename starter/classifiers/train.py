@@ -20,7 +20,7 @@ from starter.classifiers import ARCHITECTURES, Classifier, Network, check_device
 from starter.classifiers.engine import training_precision
 from starter.classifiers.weights import begin_with, headed
 from starter.images.imageset import ImageSet
-from starter.images.reading import LARGEST_SIDE, RESIZES, Fit
+from starter.images.reading import LARGEST_SIDE, Fit
 from starter.sources.sources import load_source
 from submission import UnusableInput
 from submission.files import replacing
@@ -69,8 +69,6 @@ class Training:
 
     def __post_init__(self) -> None:
         problems = []
-        if self.resize not in RESIZES:
-            problems.append(f"--resize must be {', '.join(RESIZES)}, got {self.resize!r}")
         if self.arch not in ARCHITECTURES and ":" not in self.arch:
             there = f"{', '.join(ARCHITECTURES)}, and timm:NET, torchvision:NET and module:function"
             problems.append(f"--arch {self.arch!r} is unknown; there are {there}")
