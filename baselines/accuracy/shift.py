@@ -15,7 +15,7 @@ from submission.arrays import FloatArray
 
 PARTS = 8
 """Number of parts of the labelled images whose distances tell what is usual."""
-LOG_SCALE, FITS = np.log(10), 0.75
+LOG_SCALE, FITS = np.log(1000), 0.75
 """Largest logarithm of a scale, and how near to the labelled confidences scaled ones must come: a share of
 the usual distance."""
 TINY = 1e-9

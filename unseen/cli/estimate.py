@@ -72,7 +72,7 @@ def estimate(
     if ask and wanted.exists() and not (answers and answers.exists() and answers.samefile(wanted)):
         raise UnusableInput(f"{wanted} exists: keep its labels by --answers {wanted}, or remove it")
 
-    from unseen.estimation.budget import answered, draw, read_answers
+    from unseen.estimation.budget import answered, draw, read_answers, with_columns
     from unseen.estimation.estimation import write_estimation
     from unseen.estimation.inputs import read_classes
 
@@ -92,7 +92,8 @@ def estimate(
     files = {name: [file for file, _ in images] for name, images in photos.items()}
     known = read_answers(answers, found, files) if answers else {}
     if ask:
-        write_text(wanted, draw(found, ask, known, files).to_csv(index=False, lineterminator="\n"))
+        table = with_columns(draw(found, ask, known, files), answers)
+        write_text(wanted, table.to_csv(index=False, lineterminator="\n"))
     found = answered(found, known)
     *pages, data = write_estimation(found, out, photos, fail_below, fail_on)
     pages += [wanted] if ask else []

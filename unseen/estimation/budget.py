@@ -111,6 +111,14 @@ def read_answers(
     return answers
 
 
+def with_columns(table: pd.DataFrame, path: Path | None) -> pd.DataFrame:
+    """Returns a table of `draw` with what other columns a CSV of answers has, such as notes."""
+    if path is None:
+        return table
+    own = pd.read_csv(path, dtype={"set": str}).set_index(["set", "row"])
+    return table.join(own[own.columns.difference(table.columns)], on=["set", "row"])
+
+
 def _file(files: Files, name: str, row: int) -> str:
     """Returns the name of an image's file as a table shows it; "" for a set without files."""
     return harmless(files[name][row]) if name in files else ""
@@ -118,8 +126,8 @@ def _file(files: Files, name: str, row: int) -> str:
 
 def _classes(found: Estimation) -> dict[str, int]:
     """Returns the column of each class by its name and number; tables write numbers as 3 or 3.0."""
-    numbers = {f"{i}{point}": i for i in range(len(found.classes)) for point in ("", ".0")}
-    return {**numbers, **{name: i for i, name in enumerate(found.classes)}}
+    names = [*map(str, range(k := len(found.classes))), *found.classes]
+    return {f"{name}{point}": i % k for point in (".0", "") for i, name in enumerate(names)}
 
 
 @dataclass(frozen=True)

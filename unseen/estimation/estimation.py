@@ -129,7 +129,8 @@ class Estimation:
         """A sentence if the labelled images show that no estimate can be trusted; else "".
 
         That is so if their accuracy is no better than chance, within 3 standard errors; if no image is wrong;
-        or if the true accuracies of both halves are below, or both above, the intervals estimated for them.
+        if all confidences are the same; or if the true accuracies of both halves are below, or both above,
+        the intervals estimated for them.
         """
         if self.accuracy <= self.chance + 3 * math.sqrt(self.chance * (1 - self.chance) / self.images):
             return (
@@ -140,6 +141,10 @@ class Estimation:
             return (
                 "no labelled image is wrong, so nothing tells how sure the model is where it errs: label "
                 "more images, none of which it was trained on"
+            )
+        if all(half.high - half.low == 1 for half, _ in self.halves):
+            return (
+                "all labelled images have the same confidence, which tells no errors: label some of each set"
             )
         sides = {(true > half.high) - (true < half.low) for half, true in self.halves}
         if sides in ({-1}, {1}):

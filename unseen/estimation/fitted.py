@@ -108,6 +108,9 @@ class Fitted:
             readings.append(self.read(divided(seen, shift.scale)))
         constants = WITH_META_TRAIN if self.meta_train else CONSTANTS
         accuracy, low, high = interval([each.signs for each in readings], asked.level, constants)
+        known = self.source.observation
+        if not (self.meta_train or known.peers or np.ptp(confidence_log_odds(known))):
+            low, high = 0.0, 1.0  # nothing tells right from wrong
         bar = self.accuracy - asked.margin
         outside = self.meta_train.distance(seen) if self.meta_train else shift.outside
         fallen = "yes" if high < bar else "no" if low > bar and outside <= FAR else "cannot tell"

@@ -12,6 +12,7 @@ from submission.errors import UnusableInput
 from unseen.estimation.estimation import Estimation, SetEstimate
 from unseen.estimation.fitted import CENTRES, Fitted, Learnt
 from unseen.estimation.inputs import (
+    LEAST_IMAGES,
     Array,
     Asked,
     Model,
@@ -117,6 +118,10 @@ def estimate_seen(
     learnt: Learnt | None = None,
 ) -> Estimation:
     """Estimate the accuracy on observed sets from the observed labelled images; see `estimate`."""
+    for each in seen:
+        if (images := len(each)) < LEAST_IMAGES:
+            name = each.set_name
+            raise UnusableInput(f"{name} has {images} images: an estimate needs {LEAST_IMAGES} or more")
     if asked.window is not None:
         seen = [
             _part(whole, rows, f"{whole.set_name} {rows[0]}-{rows[-1]}")

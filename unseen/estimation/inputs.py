@@ -19,8 +19,8 @@ FEWEST = 50
 LEAST = 1e-12
 """Smallest probability, to which smaller ones are raised: logits are logarithms of probabilities."""
 LARGEST = np.finfo(np.float32).max
-SMALLEST, LEAST_SETS = 20, 6
-"""Smallest numbers of images in a window, and of meta-train sets, if there are any."""
+SMALLEST, LEAST_IMAGES, LEAST_SETS = 20, 10, 6
+"""Smallest numbers of images in a window and in a set, and of meta-train sets, if there are any."""
 WIDEST = 256
 """Largest number of features: more are projected on this many random directions, which nearly keeps their
 distances."""
@@ -89,7 +89,7 @@ def read_file(path: Path) -> Any:
     """Returns the array of an .npy file, of an .npz file with one, or the table in a .csv.
 
     A first line of a table that has texts above numbers is its heading, the names of its columns; one that
-    counts them from 0, or stands above an index, as pandas writes, is a heading too.
+    counts them from 0 or 1, or stands above an index, as pandas writes, is a heading too.
     """
     if path.suffix == ".npz":
         return read_arrays(path, ("arr_0",))["arr_0"]
@@ -103,7 +103,8 @@ def read_file(path: Path) -> Any:
         table = table.drop(columns=0)
     numbers = table.apply(pd.to_numeric, errors="coerce")
     if numbers[1:].notna().all(axis=None):
-        named, counted = numbers.iloc[0].isna().any(), [*numbers.iloc[0]] == [*range(table.shape[1])] != [0]
+        first, k = [*numbers.iloc[0]], table.shape[1]
+        named, counted = numbers.iloc[0].isna().any(), k > 1 and first in ([*range(k)], [*range(1, k + 1)])
         columns = table.iloc[0].astype(str) if named else table.columns
         table = numbers[int(named or counted or indexed) :].set_axis(columns, axis=1)
     return table if table.shape[1] > 1 else table.iloc[:, 0]
@@ -186,6 +187,9 @@ def read_labels(given: Array, logits: FloatArray, classes: Sequence[str] = ()) -
     n, k = logits.shape
     found, name, _ = opened(given, "labels")
     texts = np.asarray(found)
+    if classes and texts.dtype.kind in "fiu":
+        called = np.array([f"{value:.15g}" for value in texts.ravel()])
+        texts = called if {*called} <= {*classes} else texts  # names that are numbers, in any order
     if texts.dtype.kind in "OU":
         names = [*map(str, texts)][len(texts) - n == 1 :]  # below a heading
         if unknown := {*names} - {*classes}:

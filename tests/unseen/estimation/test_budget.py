@@ -1,5 +1,7 @@
 """Which images to label, and what labels of some of them tell."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -64,6 +66,9 @@ def test_answers_replace_the_estimate_and_missing_ones_are_told(found, tmp_path)
     assert harder.accuracy == found.sets[1].accuracy
     assert "16 rows have no label" in today.remarks[-1]
     assert "20 rows have no label" in harder.remarks[-1]
+    named = replace(found, classes=("ant", "2", "cat", "3"))  # 2.0 is that name too
+    whole = written(tmp_path / "whole.csv", found.ask(20), of=["ant", "2", "2", "3"])
+    assert named.answered(path).sets[0].accuracy == named.answered(whole).sets[0].accuracy
     kept = draw(found, 30, read_answers(path, found))
     assert (len(kept), list(kept.label[:5])) == (60, ["ant", "2", "2.0", "3", ""])
 

@@ -74,7 +74,7 @@ def test_a_far_set_with_a_higher_estimate_has_a_range_and_no_verdict():
     assert any("on either side" in remark for remark in each.remarks)
 
 
-@pytest.mark.parametrize("scale", [0.4, 3.0])
+@pytest.mark.parametrize("scale", [0.02, 0.4, 3.0, 100.0])
 def test_scaled_logits_span_both_readings(scale):
     """The same file comes from a temperature, which changes no prediction, and from a real loss of confidence."""
     (each,) = unseen.estimate(LOGITS, LABELS, scale * SAME).sets
@@ -154,6 +154,7 @@ def test_windows_are_sets_in_their_order_with_their_features():
 
 SURE = LOGITS.argmax(axis=1) == LABELS
 ONE_HOT = 9.0 * np.eye(K)
+NEARLY_ONE_HOT = ONE_HOT[LOGITS.argmax(axis=1)] * np.where(np.arange(len(LOGITS)) % 50 == 0, 0.5, 1)[:, None]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +162,8 @@ ONE_HOT = 9.0 * np.eye(K)
     [
         (LOGITS, (LABELS + 1) % K, SAME, "no better than chance"),
         (LOGITS[SURE], LABELS[SURE], HARD, "no labelled image is wrong"),
-        (ONE_HOT[LOGITS.argmax(axis=1)], LABELS, ONE_HOT[HARD.argmax(axis=1)], "the check fails"),
+        (ONE_HOT[LOGITS.argmax(axis=1)], LABELS, ONE_HOT[HARD.argmax(axis=1)], "have the same confidence"),
+        (NEARLY_ONE_HOT, LABELS, ONE_HOT[HARD.argmax(axis=1)], "the check fails"),
     ],
 )
 @pytest.mark.slow
@@ -170,6 +172,12 @@ def test_estimates_that_nobody_can_trust_are_told(logits, labels, new, warning):
     assert warning in wrong.warning
     assert f"warning: {wrong.warning}" in str(wrong)
     assert warning in wrong._repr_html_()
+    assert "same confidence" not in warning or wrong.sets[0].fallen == "cannot tell"
+
+
+def test_so_few_images_are_refused():
+    with pytest.raises(UnusableInput, match="today has 9 images: an estimate needs 10 or more"):
+        unseen.estimate(LOGITS, LABELS, {"today": SAME[:9]})
 
 
 @pytest.mark.parametrize(

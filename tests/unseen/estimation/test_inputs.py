@@ -53,15 +53,19 @@ def test_tables_archives_and_names_of_classes_are_read(tmp_path):
     pd.DataFrame(LOGITS).to_csv(tmp_path / "bare.csv", index=False, header=False)
     pd.DataFrame(LOGITS, columns=names).to_csv(tmp_path / "indexed.csv")
     pd.DataFrame(LOGITS).to_csv(tmp_path / "counted.csv", index=False)
+    pd.DataFrame(LOGITS, columns=range(1, 5)).to_csv(tmp_path / "counted-from-1.csv", index=False)
     pd.Series(labels).to_csv(tmp_path / "counted-indexed.csv")
     pd.Series(names[labels]).to_csv(tmp_path / "names.csv", index=False, header=False)
     pd.Series(names[labels], name="label").to_csv(tmp_path / "headed-names.csv", index=False)
-    for file in ("one.npz", "headed.csv", "bare.csv", "indexed.csv", "counted.csv"):
+    for file in ("one.npz", "headed.csv", "bare.csv", "indexed.csv", "counted.csv", "counted-from-1.csv"):
         assert read_logits(tmp_path / file, "x") == pytest.approx(LOGITS, abs=1e-6)
     pd.Series(names[labels], name="label").to_csv(tmp_path / "indexed-names.csv")
     files = [tmp_path / f"{kind}names.csv" for kind in ("", "headed-", "indexed-")]
     for given in (names[labels], [*names[labels]], *files, labels, tmp_path / "counted-indexed.csv"):
         assert (read_labels(given, LOGITS, tuple(names)) == labels).all()
+    for numbers in (("2", "0", "11", "3"), ("9", "8", "7", "6")):
+        pd.Series(np.array(numbers, int)[labels]).to_csv(tmp_path / "numbers.csv", index=False, header=False)
+        assert (read_labels(tmp_path / "numbers.csv", LOGITS, numbers) == labels).all()
     (tmp_path / "empty.csv").write_text("")
     with pytest.raises(UnusableInput, match=r"empty.csv: no table"):
         read_logits(tmp_path / "empty.csv", "x")
