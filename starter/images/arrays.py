@@ -50,7 +50,7 @@ def map_npy(path: Path) -> np.ndarray:
     try:
         mapped: np.ndarray = np.lib.format.open_memmap(path, mode="r")
     except (OSError, ValueError) as error:
-        raise unusable(path, f"not a .npy file that can be read ({why(error)})") from error
+        raise unusable(path, f"cannot be read as a .npy file ({why(error)})") from error
     return mapped
 
 

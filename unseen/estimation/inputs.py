@@ -196,7 +196,7 @@ def read_labels(given: Array, logits: FloatArray, classes: Sequence[str] = ()) -
             fix = "give --classes, a file of the model's classes in order, one a line"
             raise UnusableInput(f"{name} holds {min(unknown)!r}, which is no named class: {fix}")
         texts = np.array([*map(classes.index, names)])
-    _, values = read_numbers(texts, name, n)
+    _, values = read_numbers(texts, f"{name}, a label for each row of logits,", n)
     if (values != np.rint(values)).any() or values.min() < 0 or values.max() >= k:
         raise UnusableInput(
             f"{name} must hold whole numbers, the column of each image's class in the logits, 0 to {k - 1}; "
