@@ -1,12 +1,12 @@
 """The exact optimal transport of COT and COTT, compiled."""
 
 import numpy as np
-from numba import njit
 
+from starter.images.kernel import kernel
 from submission.arrays import FloatArray, IntArray
 
 
-@njit(cache=True)
+@kernel
 def augmented_plan(gain: FloatArray, supply: IntArray, demand: IntArray, price: FloatArray) -> IntArray:
     """Returns the plan, int64 (m, k) >= 0, with the largest sum of gain * plan and these row and column sums.
 

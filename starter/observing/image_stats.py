@@ -5,10 +5,10 @@ from functools import cache
 
 import numpy as np
 import torch
-from numba import njit
 from numpy import int16, int32, int64, uint32
 from numpy.typing import NDArray
 
+from starter.images.kernel import kernel
 from submission.arrays import FloatArray, Pixels
 
 Edges = NDArray[np.int16]
@@ -54,7 +54,7 @@ def _pool(workers: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(workers, "image-stats")
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _measure(images: Pixels, pairs: NDArray[np.uint32], out: FloatArray) -> None:
     """Write the three indicators of each image (n, 3, h, w) to out (n, 3).
 
@@ -71,7 +71,7 @@ def _measure(images: Pixels, pairs: NDArray[np.uint32], out: FloatArray) -> None
         out[i, 2] = _variance(edges)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _mean_entropy(values: Pixels, pairs: NDArray[np.uint32]) -> float:
     neighbours = values[: values.size // 2 * 2].view(np.uint16)
     total = int64(0)
@@ -88,7 +88,7 @@ def _mean_entropy(values: Pixels, pairs: NDArray[np.uint32]) -> float:
     return total / values.size / _FIXED
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _grey(image: Pixels, out: Edges) -> float:
     """Write OpenCV's grey (h * w) of RGB (3, h, w) to `out`, and return the variance of all RGB values."""
     red, green, blue = image[0].reshape(-1), image[1].reshape(-1), image[2].reshape(-1)
@@ -101,7 +101,7 @@ def _grey(image: Pixels, out: Edges) -> float:
     return squares / image.size - (total / image.size) ** 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _grey_block(red: Pixels, green: Pixels, blue: Pixels, out: Edges) -> tuple[int, int]:
     """Write the grey values of a block to `out`, and return the sums of its RGB values and their squares."""
     sum_, reds, greens, blues = int32(0), int32(0), int32(0), int32(0)
@@ -118,7 +118,7 @@ def _grey_block(red: Pixels, green: Pixels, blue: Pixels, out: Edges) -> tuple[i
     return int64(sum_), int64(reds) + int64(greens) + int64(blues)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _laplacian(grey: Edges, w: int, edges: Edges) -> None:
     """Write the Laplacian of rows of w pixels to `edges`; the spare rows at both ends are reflected rows.
 
@@ -138,7 +138,7 @@ def _laplacian(grey: Edges, w: int, edges: Edges) -> None:
         edges[last] += int16(left[last] - right[last])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _variance(edges: Edges) -> float:
     total, squares = int64(0), int64(0)
     for start in range(0, edges.size, _BLOCK):

@@ -8,12 +8,10 @@ results are written to `out`, of the same kind. The module is long because most 
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from starter.images.kernel import kernel
 from submission.arrays import BoolArray, FloatArray, IntArray, Pixels
-
-kernel = njit(cache=True, nogil=True)
 
 ROW_PIXELS = 512
 """Pixels that `warp_affine` reads at a time."""
