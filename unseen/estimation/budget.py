@@ -115,7 +115,7 @@ def with_columns(table: pd.DataFrame, path: Path | None) -> pd.DataFrame:
     """Returns a table of `draw` with what other columns a CSV of answers has, such as notes."""
     if path is None:
         return table
-    own = pd.read_csv(path, dtype={"set": str}).set_index(["set", "row"])
+    own = pd.read_csv(path, dtype=str, keep_default_na=False).astype({"row": float}).set_index(["set", "row"])
     return table.join(own[own.columns.difference(table.columns)], on=["set", "row"])
 
 

@@ -1,6 +1,10 @@
 """What is compiled runs where nothing can be kept."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
+from numba import njit
 
 from starter.images.kernel import kernel
 
@@ -10,5 +14,10 @@ def half(x: float) -> float:
 
 
 def test_a_function_is_compiled_where_no_folder_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("numba.core.caching.FunctionCache._impl_class._locator_classes", [])
+    def refusing(nogil: bool, cache: bool = False) -> Callable[..., Any]:
+        if cache:
+            raise RuntimeError("cannot cache function 'half': no locator available")
+        return njit(nogil=nogil)
+
+    monkeypatch.setattr("starter.images.kernel.njit", refusing)
     assert kernel(half)(3.0) == 1.5

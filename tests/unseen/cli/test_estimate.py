@@ -51,13 +51,13 @@ def test_labels_that_it_asks_for_count(files):
     run(*files, "--ask", "20")
     refused = run(*files, "--ask", "40", check=False)
     assert (refused.code, "ask.csv exists: keep its labels" in refused.text) == (2, True)
-    noted = Path("ask.csv").read_text().replace("label\n", "label,note\n").replace(",\n", ",1,mine\n", 5)
+    noted = Path("ask.csv").read_text().replace("label\n", "label,note\n").replace(",\n", ",1,007\n", 5)
     Path("ask.csv").write_text(noted)
     text = run(*files, "--ask", "40", "--answers", "ask.csv").text
     assert "today: your 5 labels give" in text
     assert "today: 15 rows have no label" in text
     lines = Path("ask.csv").read_text().splitlines()
-    assert (len(lines), sum(line.endswith(",1,mine") for line in lines)) == (41, 5)
+    assert (len(lines), sum(line.endswith(",1,007") for line in lines)) == (41, 5)
 
 
 MODEL = ("--model", "tiny=x.pt", "--labelled", "val")
