@@ -33,7 +33,7 @@ BLOCKS, KEPT, POOR = 6, 0.95, 2.0
 of the classifier's regression, in that of those with the referee, that is poor."""
 Votes = list[list[int]]
 VOTES = {2: [[1], [1]], 6: [[1, 2, 5], [1, 2, 3, 4, 5]], 0: [[3, 5], [3, 5]]}
-"""Parts in the median of sets near to those learnt from, and of far ones, by their number; 0 if poor."""
+"""Parts in the median of sets near to those learnt from, and of others, by their number; 0 if poor."""
 COLUMNS = {7: ([0, 1, 2, 3, 4, 5, 6],), 10: ([0, 1, 2, 3], [0, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 8, 9])}
 """Evidence that each regression reads, by the number of columns: all; with a referee the classifier's, and
 both networks' under the set's prior and under the source's."""
@@ -81,8 +81,8 @@ class Gated(Estimator):
     """A learned gate over COTT and the median of two regressions and the referee's agreement.
 
     COTT under the source's class prior is right where a set has the source's classes, the median on
-    photographs; far from the sets learnt from, all other estimates are in the median too. Without a
-    referee a regression that reads image statistics is the median. The gate learns from left-out operations.
+    photographs; far from the sets learnt from, or if each has several operations, all other estimates are in
+    it. Without a referee it is a regression that reads image statistics. Left-out operations teach the gate.
     COTT: Lu et al., NeurIPS 2023; agreement: Jiang et al., ICLR 2022; the gate is the kit's own.
 
     Args:
@@ -114,12 +114,12 @@ class Gated(Estimator):
         foreign = (left | ~left.any(axis=0))[:, :, None]  # what no block touches is estimated by all
         errors = np.average(missed, axis=0, weights=np.broadcast_to(foreign, missed.shape))
         off = np.median(np.abs(errors), axis=0)
-        votes = VOTES[0 if off[1] > POOR * off[-1] else len(off)]
-        if not len(self.judge_):  # in sets of several operations those left out are but a part of new ones
-            errors[:, 1] *= min(filter(None, map(len, meta.families)), default=1) ** 0.5
+        near, far = VOTES[0 if off[1] > POOR * off[-1] else len(off)]
+        several = min(filter(None, map(len, meta.families)), default=1)
+        errors[:, 1] *= several**0.5  # of a new set's operations those left out are but a part
         tested = [np.searchsorted(of, part.test) for part in parts]  # the whole set comes before its copies
         apart = [cdist(rows[own], rows[~each]).min(axis=1) for own, each in zip(tested, left, strict=True)]
-        rest = float(np.quantile(np.concatenate(apart), USUAL)), votes
+        rest = float(np.quantile(np.concatenate(apart), USUAL)), [near if several == 1 else far, far]
         self.models_ = _regressions(readings, correct, np.arange(len(of)))
         self.gate_ = fitted_gate(rows, errors, *rest)
         gates = [fitted_gate(rows[each], errors[each], *rest) for each in ~left]

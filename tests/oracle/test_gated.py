@@ -220,6 +220,12 @@ def test_a_far_worse_regression_of_the_classifier_has_no_vote(fitted):
     assert Gated().fit(replace(META, sets=heated)).gate_[-1] == [[3, 5], [3, 5]]
 
 
+def test_where_every_set_has_several_operations_all_others_vote(fitted):
+    assert fitted["referee"].gate_[-1] == [[1, 2, 5], [1, 2, 3, 4, 5]]
+    several = [each | {f"{min(each)} again"} for each in META.families]
+    assert Gated().fit(replace(META, families=several)).gate_[-1] == [[1, 2, 3, 4, 5]] * 2
+
+
 def test_sets_without_known_labels_or_operations_are_learnt_from_too():
     unknown = replace(META, labels=(), families=[frozenset()] * len(META.sets))
     found = Gated().fit(unknown).predict(META.sets)
