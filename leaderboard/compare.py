@@ -71,11 +71,14 @@ def read_scores(path: Path, families: str) -> tuple[list[str], FloatArray, list[
     rows = list(read_rows(path, [families] if families else []))
     names = [name for name in (rows[0][1] if rows else ()) if name != families]
     if names and (
-        names[0].lower() in ("", "id", "item") or not any(_number(row[names[0]]) for _, row in rows)
+        names[0].lower() in ("", "id", "item", "unnamed: 0")
+        or not any(_number(row[names[0]]) for _, row in rows)
     ):
         del names[0]
     if not names:
-        raise unusable(path, "no scores: give a row for each item and a column for each system")
+        raise unusable(
+            path, "no scores: give a row for each item and a column for each system, separated by commas"
+        )
     for line, row in rows:
         for name in names:
             if not _number(row[name]):

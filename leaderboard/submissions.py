@@ -47,10 +47,6 @@ class Receipt(Tabular):
     same: int | None = None
     created: bool = False
 
-    def record(self) -> dict[str, object]:
-        """Returns the answer as plain values."""
-        return {name: value for name, value in vars(self).items() if name != "created"}
-
     def _rows(self) -> list[list[str]]:
         facts = {"submission": self.number, "answer": self.answer, "left": self.left}
         facts |= {"same file as": self.same}
@@ -141,7 +137,7 @@ def submit(
         answer = f"public RMSE {shown} points, from {rows} of {len(counting)} predictions"
     same = next((earlier for earlier, _, _, held in made if held == digest), None)
     receipt = Receipt(number, score, answer, rows, left, same, created)
-    keep_receipt(competition, number, {**facts, **receipt.record()})
+    keep_receipt(competition, number, {**facts, **vars(receipt)})
     return receipt
 
 

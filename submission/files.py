@@ -177,8 +177,11 @@ def read_rows(path: Path, required: Collection[str]) -> Iterator[tuple[int, dict
         if missing := [name for name in required if name not in header]:
             raise unusable(path, f"no column {missing[0]!r}; the header is {','.join(header)!r}")
         rows.fieldnames = header
+        if twice := [name for name in header if name and header.count(name) > 1]:
+            raise unusable(path, f"the column {twice[0]!r} is there twice")
         for row in rows:
-            row.pop(None, None)  # fields beyond the header
+            if any(row.pop(None, ())):
+                raise unusable(path, f"line {rows.line_num}: more fields than the header's {len(header)}")
             yield rows.line_num, {name: field.strip() for name, field in row.items()}
     except csv.Error as error:
         raise unusable(path, f"line {rows.line_num}: no CSV ({error})") from error

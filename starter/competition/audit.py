@@ -74,6 +74,7 @@ class Finding:
 
 def audit(competition: Competition, device: str = "cpu") -> tuple[Finding, ...]:
     """Returns all findings in the organizer's copy, errors first."""
+    competition.require_private()
     found = [finding for check in LEAKS for finding in check(competition)]
     found += rank_warnings(competition, device)
     return tuple(sorted(found, key=lambda finding: ("error", "warning", "note").index(finding.grade)))

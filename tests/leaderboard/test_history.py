@@ -72,5 +72,6 @@ def test_a_receipt_holds_the_answer_and_the_rows_hash(entered: Competition) -> N
         "rows": 4,
         "left": None,
         "same": None,
+        "created": True,
     }
     assert receipt_file(entered, 1).parent.stat().st_mode & 0o777 == 0o700

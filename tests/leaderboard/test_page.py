@@ -115,6 +115,13 @@ def test_at_the_end_it_says_who_won_with_the_change_of_rank(competition: Competi
     assert "Final" in page.text["span"]
     assert "<strong><bdi>a</bdi></strong> won with 2.50 points on the private part." in text
     assert "cannot tell 1 other team apart" in text
+    tied = [
+        replace(first, groups=(1,)),
+        replace(first, name="c", groups=(1, 2)),
+        replace(last, groups=(2, 3)),
+    ]
+    both = leaderboard_html(competition, [replace(boards[0], standings=tuple(tied)), PUBLIC], HEAD)
+    assert ("<bdi>c</bdi></strong> won" in both, "cannot tell 1 other team apart" in both) == (True, True)
     alone = leaderboard_html(competition, [replace(boards[0], standings=(first, LINES[1])), PUBLIC], HEAD)
     assert ("a</bdi></strong> won" in alone, "apart from the winner" in alone) == (True, False)
     assert page.text["h2"] == [

@@ -13,7 +13,6 @@ from unseen.cli import options
 from unseen.cli.options import Many
 
 if TYPE_CHECKING:
-    from leaderboard.submissions import Receipt
     from submission.competition import Competition
 
 
@@ -25,7 +24,6 @@ def score(
     val: bool = False,
     new_team: bool = False,
     note: str = "",
-    as_json: bool = False,
 ) -> None:
     """Score predictions: --val, or --team NAME (organizers).
 
@@ -41,46 +39,35 @@ def score(
         new_team: With --team: register the team first.
         note: With --team: a remark on the submission, never published.
     """
-    from leaderboard.submissions import submit
+    from leaderboard.submissions import receipt_file, submit
     from submission.scoretable import validation_report
     from submission.scoring import validate
 
-    if val == (team is not None) or (val and (note or new_team or as_json)):
+    if val == (team is not None) or (val and (note or new_team)):
         raise UnusableInput(
-            "give --val for the validation sets, or --team NAME for the test sets (organizers); --note, "
-            "--new-team and --json go with --team"
+            "give --val for the validation sets, or --team NAME for the test sets (organizers); --note and "
+            "--new-team go with --team"
         )
-    if team is not None:
-        try:
-            receipt = submit(competition, file, team, options.now, note, new_team)
-            _tell(competition, team, receipt, note, as_json)
-        except KeyboardInterrupt as stopped:
-            raise UnusableInput(
-                "interrupted; hand the file in again only if `unseen history` does not list it"
-            ) from stopped
-    else:
+    if team is None:
         echo(validation_report(competition, {file.stem: validate(competition, file, "val")}))
         if (handed_in := competition.out / "submissions" / file.name).exists():
             options.tell_next("validate", competition.root, handed_in)
-
-
-def _tell(competition: "Competition", team: str, receipt: "Receipt", note: str, as_json: bool) -> None:
-    """Print the answer to a submission, and bring the leaderboard up to date."""
-    from leaderboard.submissions import receipt_file
-
-    record = {"team": team, **receipt.record(), "note": note}
-    if as_json:
-        echo(json.dumps(record))
-    else:
+        return
+    try:
+        receipt = submit(competition, file, team, options.now, note, new_team)
         echo(receipt)
         if receipt.created:
             echo(f"{team} is a new team")
         if (written := receipt_file(competition, receipt.number)).exists():
             echo(f"receipt for the team: {written}")
-    _update(competition, as_json)
+        _update(competition)
+    except KeyboardInterrupt as stopped:
+        raise UnusableInput(
+            "interrupted; hand the file in again only if `unseen history` does not list it"
+        ) from stopped
 
 
-def _update(competition: "Competition", silent: bool = False) -> None:
+def _update(competition: "Competition") -> None:
     """Write the leaderboard again, if it can be written; the ledger has the change in any case."""
     from leaderboard.publish import publish
 
@@ -89,9 +76,8 @@ def _update(competition: "Competition", silent: bool = False) -> None:
     except (OSError, UnusableInput) as error:
         options.warn(f"this is entered, but the leaderboard was not written again: {error}")
         return
-    if not silent:
-        options.warn(*board.warnings)
-        echo(f"updated {board.csv} and {board.html}")
+    options.warn(*board.warnings)
+    echo(f"updated {board.csv} and {board.html}")
 
 
 def select(competition: "Competition", numbers: Sequence[int] = (), *, team: str) -> None:
