@@ -80,6 +80,10 @@ class Tree:
         """Returns the top folders above `images(depth)`, sorted."""
         return tuple(sorted({file.split("/")[0] for file in self.images(depth)}))
 
+    def tested(self) -> "Tree":
+        """Returns the files below test/ if class folders are in train/ and test/, else all."""
+        return self.below("test") if self.holds_images(2) and "test" in self.folders(2) else self
+
     def below(self, folder: str) -> "Tree":
         """Returns the files below one folder of this tree."""
         files = tuple(file[len(folder) + 1 :] for file in self.files if file.startswith(f"{folder}/"))

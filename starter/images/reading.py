@@ -21,7 +21,6 @@ from submission.progress import progress
 
 MAX_BYTES = 8 << 30  # of all images together
 LARGEST_SIDE = 4096  # pixels of a side that images are resized to
-RESIZES = ("crop", "pad", "stretch")
 TURNED = (5, 6, 7, 8)
 """Values of EXIF's orientation that swap height and width."""
 ORIENTATION = 0x0112

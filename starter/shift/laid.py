@@ -230,7 +230,6 @@ def choose_prompts(
     encoder: Encoder,
     classes: Sequence[str],
     labels: Path | None = None,
-    templates: Path | None = None,
     seed: int = 0,
 ) -> Prompts:
     """Returns a command's prompts: the classes with the covariates of the encoder's captions or CLIP's 80.
@@ -239,12 +238,9 @@ def choose_prompts(
         encoder: Encoder of the texts.
         classes: Names of the source's classes.
         labels: File with a meaning per line, which replaces the classes.
-        templates: File with a template per line, with "{}" for the meaning, the plainest first.
         seed: Seed of the draw of captions.
     """
-    if templates:
-        covariates = lines_of(templates)
-    elif isinstance(encoder, TwoTowerEncoder):
+    if isinstance(encoder, TwoTowerEncoder):
         covariates = caption_templates(encoder.phrases, seed)
     else:
         covariates = clip_templates()

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from starter.classifiers import load_classifier
 from starter.images.figure import Drawn, new_figure
+from starter.images.reading import Fit
 from starter.sets.rendering import FromRecipe
 from starter.studies.study import Study
 from starter.wordnet.assign import path_similarity, wu_palmer
@@ -44,6 +45,7 @@ def graph_study(
     classifier: str,
     known: str = "cifar10",
     wordnet: Path | None = None,
+    image_size: int = 0,
     device: str = "cpu",
 ) -> Study:
     """Draw which ID classes a manifest's images are taken for.
@@ -56,6 +58,7 @@ def graph_study(
     Options:
         classifier: NAME=WEIGHTS of a classifier of the ID classes, as for build.
         known: The source of the classifier's classes, in the order of its logits.
+        image_size: Pixels of a side that the classifier expects. [the commonest size]
     """
     entries, taxonomy = read_manifest(manifest), load_wordnet(wordnet)
     own = [entry for entry in entries if entry.source == known]
@@ -66,7 +69,7 @@ def graph_study(
             f"classes of {known!r} and of another source are needed; the manifest has {there}"
         )
     network = load_classifier(classifier, [entry.name for entry in own], device=device)
-    taken = load_class_images(others, images)
+    taken = load_class_images(others, images, Fit((image_size, image_size) if image_size else None))
     chunks = progress(FromRecipe.whole(taken).chunks(), f"classify with {network.name}", unit="chunks")
     predictions = torch.cat([network(chunk)[0].argmax(1).cpu() for chunk in chunks]).numpy()
     graph = prediction_graph(taxonomy, others, own, taken.truth, predictions)

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from starter.images.reading import Fit
 from starter.observing.observation import Observation
 from starter.operations.corruptions import CORRUPTIONS
 from starter.sets.recipe import Recipe
@@ -125,8 +124,8 @@ def ind_kinds(sets: MixSets, shifted: Sequence[Path], images: int) -> dict[str, 
         CORRUPTED: (corrupted, np.tile(some.truth, len(corrupted))),
     }
     for path in shifted:
-        classes, size = sets.competition.classes, sets.competition.image_size
-        found = [load_images(name, classes, images, 0, Fit(size)) for name in set_names(path, classes)]
+        classes = sets.competition.classes
+        found = [load_images(name, classes, images, 0, sets.fit) for name in set_names(path, classes)]
         kind = path.resolve().stem
         if kind in (*kinds, MEAN, OOD, *NEAR_FAR):
             raise UnusableInput(f"--shifted {path}: there is a kind {kind!r} already; rename the folder")

@@ -217,8 +217,7 @@ def grid_images(
     competition, base = sets.competition, replace(sets.base, labels=None)
     order = GRID_HALVES(seed).permutation(len(base))
     ind, rest = (np.sort(half) for half in np.array_split(order, 2))
-    fit = Fit(competition.image_size)
-    others = load_ood_sets(ood, competition.classes, fit, exclude, max(1, images // 10), seed)
+    others = load_ood_sets(ood, competition.classes, sets.fit, exclude, max(1, images // 10), seed)
     others = without_shared(others, (base, sets.reference, sets.train_ref))
     if only_ood and not others:
         raise UnusableInput("--only-ood: no OOD set is left to shift: exclude fewer, or name others by --ood")

@@ -31,7 +31,6 @@ def laid_study(
     encoder: str = "embedded",
     source: str = "glyphs",
     labels: Path | None = None,
-    templates: Path | None = None,
     natural: Sequence[str] = (),
     steps: int = 1000,
     seed: int = 0,
@@ -46,7 +45,6 @@ def laid_study(
 
     Options:
         folder (LAID): The folder of the matrix.
-        templates: Texts with "{}" for the meaning, one a line.
         natural: Natural-shift sets, as --val-from.
         steps: Number of training steps.
     """
@@ -57,7 +55,7 @@ def laid_study(
         for name in set_names(path, splits.classes)
     }
     found = load_encoder(encoder, device)
-    prompts = choose_prompts(found, splits.classes, labels, templates, seed)
+    prompts = choose_prompts(found, splits.classes, labels, seed)
     texts = prompts.features(found)
     laid = train_laid(texts, found.name, seed, steps, device=device)
     laid.save(folder / FILE)

@@ -5,6 +5,7 @@ from functools import cached_property
 
 from starter.images.arrays import read_npz
 from starter.images.imageset import ImageSet
+from starter.images.reading import Fit
 from starter.sets.recipe import Recipe
 from starter.sets.rendering import FromFile, FromRecipe, Rendering
 from submission import Competition
@@ -19,6 +20,11 @@ class PublicSets:
     """The images of a competition's public folder; every file is checked against its hash before use."""
 
     competition: Competition
+
+    @property
+    def fit(self) -> Fit:
+        """Size of the images, and how the build resized those at paths."""
+        return Fit(self.competition.image_size, self.competition.settings["resize"])
 
     @cached_property
     def base(self) -> ImageSet:

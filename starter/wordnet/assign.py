@@ -110,8 +110,8 @@ class _Ways:
         return found
 
 
-T40, T45, T50 = 0.40, 0.45, 0.50
-"""Thresholds of Recalcati et al. for the distance (1 - similarity) of ID classes."""
+T45 = 0.45
+"""A threshold of Recalcati et al. for the distance (1 - similarity) of ID classes; others are .40 and .50."""
 NEAR = 0.60
 _BLOCK = 2000
 
@@ -172,7 +172,7 @@ def similarity_benchmark(
         wordnet: Taxonomy.
         known: ID classes; they come first in the manifest.
         candidates: Classes to assign, by source.
-        threshold: Largest distance of ID classes, in [0, 1]; `T40`, `T45` and `T50` are the paper's.
+        threshold: Largest distance of ID classes, in [0, 1]; .40, .45 and .50 are the paper's.
         near: Largest distance of near classes, from `threshold` to 1.
         hyponyms: True to assign hyponyms of ID classes to ID at any distance (oodness 1), unlike the paper:
             by its measure a golden retriever is as far from a dog as a gazelle from a deer.

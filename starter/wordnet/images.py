@@ -24,6 +24,7 @@ from submission.files import write_text
 from submission.ids import check_set_name
 from submission.random import CLASS_IMAGES
 
+FIT = Fit()
 Files = tuple[str, ...]
 """Files of a class, by their paths below its source's class folders."""
 
@@ -31,7 +32,7 @@ Files = tuple[str, ...]
 def load_class_images(
     entries: Sequence[ClassEntry],
     root: Path,
-    image_size: tuple[int, int] | None = None,
+    fit: Fit = FIT,
     per_class: int | None = None,
     seed: int = 0,
 ) -> ImageSet:
@@ -41,7 +42,7 @@ def load_class_images(
         entries: Classes of one manifest, from `read_manifest`; their assignments are not used.
         root: Location of a source's class folders: in ``root/SOURCE``, in ``root/SOURCE.zip``, or in root
             itself, a folder or zip. If they are in ``train/`` and ``test/``, those in test are used.
-        image_size: Height and width in pixels, to which images are cropped; None for the most common size.
+        fit: Size of the images, and how they are resized; no image is left out.
         per_class: Largest number of images of a class, drawn without replacement; None for all.
         seed: Seed of the draw.
 
@@ -51,7 +52,7 @@ def load_class_images(
     files, rng = class_files(entries, root), CLASS_IMAGES(seed)
     if per_class is not None:
         files = [_some(own, rng.permutation(len(own))[:per_class]) for own in files]
-    return _read(entries, root, files, "classes", image_size)
+    return _read(entries, root, files, "classes", fit)
 
 
 def _some(files: Files, chosen: IntArray) -> Files:
@@ -82,7 +83,7 @@ def source_tree(root: Path, source: str) -> Iterator[Tree]:
             raise unusable(
                 place, f"no class folders of images; those of {source} may be in {places[0]} or {places[1]}"
             )
-        yield tree.below("test") if tree.holds_images(2) and "test" in tree.folders(2) else tree
+        yield tree.tested()
 
 
 def balanced_halves(
@@ -140,7 +141,7 @@ def _read(
     root: Path,
     files: Sequence[Files],
     name: str,
-    image_size: tuple[int, int] | None,
+    fit: Fit = FIT,
 ) -> ImageSet:
     """Returns the images of each class's files, in the order of the classes."""
     rows = np.repeat(np.arange(len(files)), [len(own) for own in files])
@@ -149,7 +150,7 @@ def _read(
     sizes, parts = {}, []
     for source, part in table.groupby("source", sort=False):
         with source_tree(root, str(source)) as tree:
-            parts.append(read_images(tree, list(part["file"]), Fit(image_size, skip=0))[0])
+            parts.append(read_images(tree, list(part["file"]), replace(fit, skip=0))[0])
         sizes[parts[-1].shape[1:3]] = source
     if len(sizes) > 1:
         found = (f"{source} has images of {size[1]} x {size[0]} pixels" for size, source in sizes.items())
@@ -178,7 +179,7 @@ def write_halves(
     halves = balanced_halves(class_files(entries, images), ood, limit, seed)
     table, lines = pd.DataFrame(entries).rename(columns=COLUMNS)[["source", "class", "assignment"]], []
     for name, files in halves.items():
-        half = _read(entries, images, files, name, None)
+        half = _read(entries, images, files, name)
         table[name] = np.bincount(half.truth, minlength=len(entries))
         counts, classes = np.bincount(ood[half.truth]), (table[name] > 0).groupby(ood).sum()
         write_npz(out / f"{name}.npz", replace(half, labels=ood[half.truth].astype(np.int64)))
@@ -194,7 +195,7 @@ def write_halves(
 def load_class_sets(
     manifest: str,
     root: str,
-    image_size: tuple[int, int],
+    fit: Fit,
     reading: str = "",
     classes_per_set: int = 1,
     exclude: Iterable[str] = (),
@@ -210,7 +211,7 @@ def load_class_sets(
     Args:
         manifest: CSV file; ID and dropped classes are left out.
         root: Folder with the sources' class folders; see `load_class_images`.
-        image_size: Height and width in pixels to which images are resized.
+        fit: Size of the images, and how they are resized.
         reading: Key of `READINGS`.
         classes_per_set: Number of meanings to join in a set, all near or all far. The set and its family are
             named after the first. Meanings are joined in the order of their synsets' ids, in which WordNet
@@ -223,7 +224,7 @@ def load_class_sets(
     chosen = class_sets(manifest, reading, classes_per_set, exclude)
     entries = [entry for members in chosen.values() for entry in members]
     per_class = None if limit is None else -(-limit // classes_per_set)
-    found = load_class_images(entries, Path(root), image_size, per_class, seed)
+    found = load_class_images(entries, Path(root), fit, per_class, seed)
     ends = np.cumsum([len(members) for members in chosen.values()])
     place = np.searchsorted(ends, found.truth, side="right")
     return {

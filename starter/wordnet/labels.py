@@ -20,6 +20,7 @@ from submission.errors import UnusableInput, unusable
 from submission.files import read_rows, read_text, write_text
 
 UNMATCHED = "unmatched"
+Overrides = Mapping[tuple[str, str], str]
 OTHERS = 8
 """Number of other senses of a label that a file of matches lists."""
 
@@ -140,8 +141,11 @@ def match_all(
         if source in lists:
             raise UnusableInput(f"two class lists go by the name {source!r}: rename one, or name it once")
         lists[source] = labels
-    if unknown := own.keys() - {label for labels in lists.values() for label in labels}:
-        raise UnusableInput(f"the overrides name {min(unknown)!r}, which no class list has")
+    pairs = {(of, label) for source, labels in lists.items() for label in labels for of in ("", source)}
+    if unknown := own.keys() - pairs:
+        raise UnusableInput(
+            f"the overrides name {'/'.join(filter(None, min(unknown)))!r}, which no class list has"
+        )
     found = [match_classes(taxonomy, *each, own) for each in lists.items()]
     if matches:
         write_matches(matches, taxonomy, found)
@@ -149,7 +153,7 @@ def match_all(
 
 
 def match_classes(
-    wordnet: WordNet, source: str, labels: Sequence[str], overrides: Mapping[str, str] | None = None
+    wordnet: WordNet, source: str, labels: Sequence[str], overrides: Overrides | None = None
 ) -> Matches:
     """Look every label up: as a synset's id, else in `overrides` and the kit's table, else by its words.
 
@@ -161,10 +165,11 @@ def match_classes(
         wordnet: The taxonomy.
         source: Name of the data set.
         labels: Labels as a data set spells them: words joined by spaces, "_" or "-", qualifiers after "/".
-        overrides: Synset for each label that it names, in a form that `WordNet.synset` takes.
+        overrides: Synset of (source, label), "" for any source, in a form that `WordNet.synset` takes.
     """
     own = {**kit_overrides(source), **(overrides or {})}
-    return Matches(source, tuple(_match(wordnet, label, own.get(label)) for label in labels))
+    chosen = (own.get((source, label), own.get(("", label))) for label in labels)
+    return Matches(source, tuple(map(partial(_match, wordnet), labels, chosen)))
 
 
 def load_classes(spec: str) -> tuple[str, tuple[str, ...]]:
@@ -173,7 +178,8 @@ def load_classes(spec: str) -> tuple[str, tuple[str, ...]]:
     Args:
         spec: A key of `CLASS_LISTS`; a text file with a label or synset id per line (the format of
             Places365's own list is read too: "/a/airfield 0" is "airfield"); or a folder, a zip or a folder
-            in a zip with a folder for each class. The name is the key, or the last part of the path.
+            in a zip with a folder for each class, or these in ``test/``. The name is the key, or the last
+            part of the path.
     """
     if spec in CLASS_LISTS:
         return spec, CLASS_LISTS[spec]()
@@ -182,7 +188,7 @@ def load_classes(spec: str) -> tuple[str, tuple[str, ...]]:
         labels = _lines(path)
     else:
         with open_tree(path) as tree:
-            labels = tree.folders(1)
+            labels = tree.tested().folders(1)
     if twice := [label for label, count in Counter(labels).items() if count > 1]:
         raise unusable(path, f"the label {twice[0]!r} is given twice")
     return path.resolve().name.removesuffix(path.suffix), labels
@@ -194,17 +200,17 @@ def _lines(path: Path) -> tuple[str, ...]:
     return tuple(match[1] if match else line for match, line in zip(places, lines, strict=True) if line)
 
 
-def read_overrides(path: Path) -> dict[str, str]:
-    """Returns the synset of each label in a user's table: CSV with the columns label and synset.
+def read_overrides(path: Path) -> dict[tuple[str, str], str]:
+    """Returns the synset of each source and label in a user's table: CSV with the columns label and synset.
 
-    Other columns are allowed, and rows with an empty synset are skipped, so that the file that `--matches` of
-    `unseen classes` writes can be edited and given back.
+    A column source may say whose label it is. Other columns are allowed, and rows with an empty synset are
+    skipped, so that the file that `--matches` of `unseen classes` writes can be edited and given back.
     """
     rows = (row for _, row in read_rows(path, ("label", "synset")))
-    return {row["label"]: row["synset"] for row in rows if row["synset"]}
+    return {(row.get("source", ""), row["label"]): row["synset"] for row in rows if row["synset"]}
 
 
-def kit_overrides(source: str) -> dict[str, str]:
+def kit_overrides(source: str) -> dict[tuple[str, str], str]:
     """Returns the synset of each label in the kit's table for this source; empty if it has no table."""
     path = Path(__file__).with_name("synsets") / f"{source}.csv"
     return read_overrides(path) if source in ("cifar100", "places365") else {}

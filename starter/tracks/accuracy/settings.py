@@ -69,6 +69,6 @@ class AccuracySettings(Settings):
 
     def public(self) -> dict[str, object]:
         """Returns the settings that participants see: none about the test sets, and no paths."""
-        names = ["set_size", "datacv_splits", *(["contact"] if self.contact else [])]
+        names = ["set_size", "datacv_splits", "resize", *(["contact"] if self.contact else [])]
         names += [] if self.recipes else ["train_sets", "group", "ops_per_set"]
         return self.model_dump(mode="json", include=set(names))

@@ -270,7 +270,7 @@ def ood_sets(
     fit, most = settings.fit(splits.image_size), read_most(settings, splits.classes)
     drawn = settings.exclude, most, settings.seed
     if settings.classes:
-        where = settings.classes, settings.images, splits.image_size
+        where = settings.classes, settings.images, fit
         found = load_class_sets(*where, settings.id_up_to, settings.classes_per_set, *drawn)
     else:
         found = load_ood_sets(settings.ood, splits.classes, fit, *drawn)

@@ -139,5 +139,5 @@ class OodSettings(Settings):
 
     def public(self) -> dict[str, object]:
         """Returns the settings that participants see."""
-        names = {"train_sets", "ratio", "fpr", *(["contact"] if self.contact else [])}
+        names = {"train_sets", "ratio", "fpr", "resize", *(["contact"] if self.contact else [])}
         return {**self.model_dump(mode="json", include=names), "sizes": list(self.mix_sizes)}

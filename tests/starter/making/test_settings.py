@@ -129,12 +129,14 @@ def test_public_settings_tell_no_path_and_nothing_of_the_test_sets():
         "ops_per_set": [3, 3],
         "set_size": 20,
         "datacv_splits": False,
+        "resize": "crop",
     }
     assert shown == accuracy_settings(set_size=20, test_sets=7).public()
     assert ood_settings(contact="ann").public() == {
         "train_sets": 120,
         "ratio": "hidden",
         "fpr": "pool",
+        "resize": "crop",
         "sizes": [125, 125],
         "contact": "ann",
     }

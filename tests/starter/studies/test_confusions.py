@@ -80,6 +80,10 @@ def test_a_classifiers_own_predictions_make_the_graph(tmp_path, weights):
     study = graph_study(manifest, **asked, known="digits")
     edges = study.tables["edges"]
     assert edges["images"].sum() == 10
+    (tmp_path / "zoo.zip").unlink()
+    write_class_zip(tmp_path / "zoo.zip", ("fox", "poodle"), count=5, size=64)
+    small = graph_study(manifest, **asked, known="digits", image_size=32)
+    assert f"{small.tables['edges']}" != f"{graph_study(manifest, **asked, known='digits').tables['edges']}"
     assert set(edges["true"]) == {"fox", "poodle"}
     assert set(edges["predicted"]) <= set(classifier.classes)
     names = {path.name for path in study.write(tmp_path / "out")}

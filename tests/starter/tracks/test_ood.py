@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
+from rules import with_fields
 
 from starter.detectors import DETECTORS
 from starter.detectors.metrics import auroc
 from starter.images.imageset import ImageSet
+from starter.images.reading import Fit
 from starter.observing import ScoredMix
 from starter.sets.rendering import FromRecipe
 from starter.tracks.accuracy.observe import ClassifierSubject
+from starter.tracks.ood.observe import MixSets
 from starter.tracks.sets import PublicSets
 from starter.tracks.tracks import open_subjects
 
@@ -37,6 +40,11 @@ def test_a_mix_from_pools_is_what_its_images_give(ood_built, subjects):
         np.testing.assert_allclose(mix.scores, scores, atol=1e-4)
         is_ood = meta.ood[number]
         assert meta.targets[number] == pytest.approx(auroc(mix.scores[~is_ood], mix.scores[is_ood]))
+
+
+def test_studies_resize_images_as_the_build_did(ood_built):
+    padded = with_fields(ood_built, settings={**ood_built.settings, "resize": "pad"})
+    assert [MixSets(each).fit for each in (ood_built, padded)] == [Fit((32, 32)), Fit((32, 32), "pad")]
 
 
 def test_meta_train_has_no_classes_of_correct_images(subjects):

@@ -1,5 +1,6 @@
 """Plans of mixes: how many images of either kind, which OOD sets, families that stay whole, and too few images."""
 
+import cv2
 import numpy as np
 import pytest
 from asked import ood_settings
@@ -9,6 +10,7 @@ from scipy import stats
 
 from starter.sets.mix import LEAST, family
 from starter.sources.glyphs.digits import CLASSES
+from starter.sources.sources import load_source
 from starter.tracks.ood.plan import (
     check_images,
     draw_apart,
@@ -16,6 +18,7 @@ from starter.tracks.ood.plan import (
     draw_mixes,
     ind_needed,
     most_images,
+    ood_sets,
     part_sets,
     read_most,
     split_families,
@@ -124,6 +127,23 @@ def test_sets_of_the_tests_own_leave_the_others_to_learn_from():
         part_sets(NAMES, 0, ["a_77", "x"])
     with pytest.raises(UnusableInput, match=r"one family of OOD sets \(x\), two are needed"):
         part_sets(NAMES, 0, ["x_1", "x_2"])
+
+
+def test_class_images_are_resized_as_all_others(tmp_path):
+    splits = load_source("glyphs", 0)
+    for name in "abcde":
+        for number in range(40):
+            image = philox(100 * ord(name) + number).integers(200, 256, (32, 16, 3), np.uint8)
+            path = tmp_path / f"zoo/{name}/{number}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            cv2.imwrite(str(path), image)
+    manifest = tmp_path / "classes.csv"
+    manifest.write_text("source,class,assignment\n" + "".join(f"zoo,{name},far\n" for name in "abcde"))
+    asked = {"ood": "", "classes": str(manifest), "images": str(tmp_path)}
+    for resize, border in (("pad", 0), ("crop", 200)):
+        found, _ = ood_sets(ood_settings(resize=resize, **asked), splits, splits.test_base)
+        assert [each.images[:, :, 0].min() >= border for each in found.values()] == [True] * 5
+        assert [each.images[:, :, 0].max() > 0 for each in found.values()] == [resize == "crop"] * 5
 
 
 SETS = {f"{name}_1": 400 for name in "abcdefghijk"}

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from taxonomy import write_class_zip
 
 from starter.images.arrays import read_npz
+from starter.images.reading import Fit
 from starter.making import build as building
 from starter.making.build import dry_run
 from starter.sets.mix import Mix, family
@@ -47,7 +48,7 @@ def test_images_come_in_the_manifests_order(root):
     fox = load_class_images([entry("zoo", "fox")], root / "zoo.zip")  # the source itself
     assert np.array_equal(fox.images, images.images[3:8])
     assert len(load_class_images([entry("parts", "cat"), entry("parts", "dog")], root)) == 4  # of test/ alone
-    few, again, other = (load_class_images([entry("zoo", "fox")], root, None, 2, seed) for seed in (1, 1, 2))
+    few, again, other = (load_class_images([entry("zoo", "fox")], root, Fit(), 2, seed) for seed in (1, 1, 2))
     assert len(few) == 2
     assert few.digest == again.digest != other.digest
 
@@ -56,7 +57,7 @@ def test_sizes_must_agree_or_be_chosen(root):
     entries = [entry("zoo", "fox"), entry("big", "house")]
     with pytest.raises(UnusableInput, match="zoo has images of 32 x 32 pixels; big has images of 40 x 40"):
         load_class_images(entries, root)
-    assert load_class_images(entries, root, (16, 16)).images.shape == (7, 16, 16, 3)
+    assert load_class_images(entries, root, Fit((16, 16))).images.shape == (7, 16, 16, 3)
 
 
 def test_halves_are_balanced_and_share_no_image(root, tmp_path):
@@ -120,13 +121,13 @@ def listed(tmp_path):
 )
 def test_near_and_far_classes_are_the_sets(listed, reading, names):
     arguments = str(listed / "manifest.csv"), str(listed)
-    sets = load_class_sets(*arguments, (32, 32), reading, exclude=["LAMP_far_zoo"])
+    sets = load_class_sets(*arguments, Fit((32, 32)), reading, exclude=["LAMP_far_zoo"])
     assert set(sets) == {*names.split(), "bus_far_street", "cab_far_street"}
     assert all(each.labels is None and each.name == name for name, each in sets.items())
     assert [*class_sets(arguments[0], reading, exclude=["lamp_far_zoo"])] == [*sets]
-    own = load_class_images([entry("zoo", "chair")], listed, (32, 32))
+    own = load_class_images([entry("zoo", "chair")], listed, Fit((32, 32)))
     np.testing.assert_array_equal(sets["chair_far_zoo"].images, own.images)
-    few = load_class_sets(*arguments, (32, 32), reading, limit=30)
+    few = load_class_sets(*arguments, Fit((32, 32)), reading, limit=30)
     assert {each.images.shape for each in few.values()} == {(30, 32, 32, 3)}
 
 
@@ -143,12 +144,12 @@ def test_a_synset_is_one_family_and_related_ones_are_joined(listed):
     write_class_zip(listed / "street.zip", ("bus", "cab"), count=4)
     (listed / "manifest.csv").write_text(BY_SYNSET)
     arguments = str(listed / "manifest.csv"), str(listed)
-    single = load_class_sets(*arguments, (32, 32))
+    single = load_class_sets(*arguments, Fit((32, 32)))
     assert list(single) == [
         *("cab_near_zoo", "cab_near_street", "fox_near_zoo", "bus_far_zoo", "bus_far_street"),
         *("table_far_zoo", "table_far_zoo-lamp"),
     ]
-    joined = load_class_sets(*arguments, (32, 32), classes_per_set=2)
+    joined = load_class_sets(*arguments, Fit((32, 32)), classes_per_set=2)
     counts = {"fox_near_2-classes": 12, "table_far_2-classes": 16}
     assert {name: len(each) for name, each in joined.items()} == counts
     for name, images in joined.items():
@@ -176,7 +177,7 @@ SAME = "cab,n00000020,near"
 def test_mistakes_are_told(listed, text, exclude, message):
     (listed / "manifest.csv").write_text(text)
     with pytest.raises(UnusableInput, match=message):
-        load_class_sets(str(listed / "manifest.csv"), str(listed), (32, 32), exclude=exclude)
+        load_class_sets(str(listed / "manifest.csv"), str(listed), Fit((32, 32)), exclude=exclude)
 
 
 def test_a_competition_of_a_manifest(listed, mix_settings):

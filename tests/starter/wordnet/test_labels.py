@@ -3,6 +3,7 @@
 Lists of classes by name, file and folder; overrides; the kit's own against WordNet.
 """
 
+import pandas as pd
 import pytest
 from taxonomy import real_wordnet, synset_id, write_class_zip, write_taxonomy
 
@@ -33,12 +34,12 @@ def test_ids_and_overrides_win_and_other_senses_are_kept(wordnet):
     by_id, table = match_classes(wordnet, "zoo", [synset_id("fox"), "table"]).matches
     assert (by_id.synset, by_id.how) == (synset_id("fox"), "id")
     assert table.candidates == (synset_id("table"), synset_id("table#2"))
-    known = {"table": "table.n.02", "unicorn": synset_id("horse")}
+    known = {("", "table"): "table.n.02", ("zoo", "unicorn"): synset_id("horse"), ("sea", "table"): "fox"}
     matches = match_classes(wordnet, "zoo", ["table", "unicorn"], known).matches
     assert [match.synset for match in matches] == [synset_id("table#2"), synset_id("horse")]
     assert {match.how for match in matches} == {"override"}
     with pytest.raises(UnusableInput, match=r"'dragon.n.01' is no noun synset"):
-        match_classes(wordnet, "zoo", ["dog"], {"dog": "dragon.n.01"})
+        match_classes(wordnet, "zoo", ["dog"], {("", "dog"): "dragon.n.01"})
 
 
 def test_files_and_folders_name_classes(tmp_path):
@@ -48,6 +49,8 @@ def test_files_and_folders_name_classes(tmp_path):
     assert load_classes(str(path)) == ("places", labels)
     write_class_zip(tmp_path / "zoo.zip", ("fox", "dog"), count=1)
     assert load_classes(str(tmp_path / "zoo.zip")) == ("zoo", ("dog", "fox"))
+    write_class_zip(tmp_path / "parts.zip", ("train/cat", "test/cat", "test/dog"), count=1)
+    assert load_classes(str(tmp_path / "parts.zip")) == ("parts", ("cat", "dog"))
     path.write_text("dog\ncat\ndog\n")
     with pytest.raises(UnusableInput, match="'dog' is given twice"):
         load_classes(str(path))
@@ -91,6 +94,9 @@ def test_lists_are_matched_together(tmp_path):
     ]
     with pytest.raises(UnusableInput, match="name 'cifar10'"):
         match_all("cifar10", ["cifar10"], wordnet=folder)
+    again = tmp_path / "again.csv"
+    match_all("cifar10", [str(zoo)], matches, again, folder)
+    assert pd.read_csv(again)["synset"].equals(pd.read_csv(matches)["synset"])
     for text, word in (("label,synset\ngriffin,bird\n", "'griffin'"), ("label\na\n", "no column 'synset'")):
         overrides.write_text(text)
         with pytest.raises(UnusableInput, match=word):

@@ -36,10 +36,8 @@ def test_a_class_manifest_tells_what_was_matched_and_assigned(folder, weights, m
 
 def test_a_matrix_comes_with_its_table_and_degrees_with_it(folder, monkeypatch):
     embedded_laid(folder, monkeypatch)
-    Path("templates").write_text("{}\n{} on china")
     write_class_zip(folder / "natural.zip", ("photos/0", "photos/7", "drawings/7"))
-    command = ["shift", "laid", "laid", "--steps", 5, "--templates", "templates", "--natural", "natural.zip"]
-    run(*command)
+    run("shift", "laid", "laid", "--steps", 5, "--natural", "natural.zip")
     table = pd.read_csv("laid/table3.csv")
     assert len(table) == 3 * 5
     assert set(table["set"]) == {"test", "corrupted", "natural"}
