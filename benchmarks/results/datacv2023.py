@@ -106,7 +106,8 @@ def main() -> None:
         found += lines(competition, name)
         print(*found, sep="\n")
     if options.write:
-        record("datacv2023-smaller" if sizes else "datacv2023", found)
+        parts = "datacv2023", *(["smaller"] if sizes else []), *(options.classifier or [])
+        record("-".join(parts), found)
 
 
 if __name__ == "__main__":
