@@ -106,8 +106,8 @@ def main() -> None:
         found += lines(competition, name)
         print(*found, sep="\n")
     if options.write:
-        parts = "datacv2023", *(["smaller"] if sizes else []), *(options.classifier or [])
-        record("-".join(parts), found)
+        own = [name.partition("_")[0] for name in options.classifier or []]
+        record("-".join(["datacv2023", *(["smaller"] if sizes else []), *own]), found)
 
 
 if __name__ == "__main__":
