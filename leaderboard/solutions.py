@@ -107,10 +107,11 @@ def corrected(
         raise UnusableInput(f"the test sets have no {min(unknown)}: --label takes an id, --void a set")
     for name, label in labels.items():
         size = competition.sizes["test"][split_id(name)[1]]
-        near = label if TRACKS[competition.track].deviations else round(min(max(label, 0), 1) * size) / size
+        near = label if TRACKS[competition.track].deviations else round(label * size) / size
         if not 0 <= label <= 1 or abs(label - near) > ROUNDING:
             raise UnusableInput(
-                f"--label {name}: {label:g} is not a fraction of the set's {size:,} images; {near:.6f} is one"
+                f"--label {name}: {label:g} is not a fraction of the set's {size:,} images; "
+                f"{min(max(near, 0), 1):.6f} is one"
             )
     found = tuple(
         replace(

@@ -21,18 +21,20 @@ from tqdm import tqdm
 
 from starter.detectors import by_name
 from starter.detectors.metrics import auroc
+from starter.images.reading import Fit
 from starter.observing import Source
 from starter.observing.cache import Cache
 from starter.observing.observe import Observer, observe_all
 from starter.sets.rendering import FromRecipe
 from starter.studies.sanity import OFFLINE
-from starter.wordnet.assign import T40, T45, T50, prune, similarity_benchmark
+from starter.wordnet.assign import prune, similarity_benchmark
 from starter.wordnet.images import load_class_images
 from starter.wordnet.labels import load_classes, match_classes
 from starter.wordnet.manifest import ClassEntry
 from starter.wordnet.wordnet import load_wordnet
 
 CANDIDATES = ("cifar100", "tiny_imagenet")
+T40, T45, T50 = 0.40, 0.45, 0.50
 REFERENCE, TRAIN, IND, DRAWS = 2000, 4000, 3000, 1000
 
 Scores = NDArray[np.float64]
@@ -59,7 +61,7 @@ def scored(
     folder: Path, entries: Sequence[ClassEntry], images: int
 ) -> tuple[dict[str, tuple[Scores, Scores]], NDArray[np.int64]]:
     """The scores of IND images and of the candidates' by detector, and the class of each of the latter."""
-    pool = load_class_images(entries, real.data(), (32, 32), images)
+    pool = load_class_images(entries, real.data(), Fit((32, 32)), images)
     test = real.images("test", REFERENCE + IND, seed=1)
     order = np.random.default_rng(0).permutation(len(test))
     reference, ind = test.take(order[:REFERENCE], "reference"), test.take(order[REFERENCE:], "ind")

@@ -147,7 +147,12 @@ SOURCES: dict[str, Callable[[int], Splits]] = {
 
 def _holds_sets(tree: Tree, classes: Sequence[str]) -> bool:
     """Returns True if the subfolders are classes of sets, and False if they are parts of classes."""
-    return tree.holds_images(2) and not set(tree.second_folders()) <= set(classes)
+    below, known = tree.second_folders(), set(classes)
+    if not set(below) <= known:
+        return tree.holds_images(2)
+    if known.intersection(chain(*below.values())):
+        raise unusable(tree.path, "folders of classes are in folders of classes: rename those of the sets")
+    return False
 
 
 def _tree_splits(tree: Tree, seed: int, fit: Fit) -> Splits:
@@ -207,7 +212,8 @@ def _tree_set(
 def _array_splits(path: Path, seed: int, fit: Fit) -> Splits:
     named, images = _arrays(path)
     classes = _checked(path, named or tuple(str(number) for number in range(images.truth.max() + 1)))
-    return _halved(classes, ImageSet(printable(path), fit.all(images.images), images.labels), seed)
+    images = ImageSet(printable(path), fit.all(images.images), images.labels)
+    return _halved(classes, _without_repeats(images, set()), seed)
 
 
 def _array_set(path: Path, classes: Sequence[str], limit: int | None, seed: int, fit: Fit) -> ImageSet:

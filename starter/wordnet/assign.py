@@ -110,9 +110,8 @@ class _Ways:
         return found
 
 
-T45 = 0.45
-"""A threshold of Recalcati et al. for the distance (1 - similarity) of ID classes; others are .40 and .50."""
 NEAR = 0.60
+"""Largest distance of near classes; near and far are this kit's."""
 _BLOCK = 2000
 
 
@@ -159,33 +158,29 @@ def similarity_benchmark(
     wordnet: WordNet,
     known: Matches,
     candidates: Sequence[Matches],
-    threshold: float = T45,
-    near: float = NEAR,
+    threshold: float,
     hyponyms: bool = False,
 ) -> list[ClassEntry]:
     """Assign every candidate class by its distance to the nearest ID class, 1 - mean similarity.
 
-    Up to `threshold` it is ID (oodness 0 if the synset is that of an ID class, else 1), up to `near` it is
-    near (2), beyond it far (3). Source: Recalcati et al. 2023, section IV; near and far are this kit's.
+    Up to `threshold` it is ID (oodness 0 if the synset is that of an ID class, else 1), up to `NEAR` it is
+    near (2), beyond it far (3). Source: Recalcati et al. 2023, section IV.
 
     Args:
         wordnet: Taxonomy.
         known: ID classes; they come first in the manifest.
         candidates: Classes to assign, by source.
         threshold: Largest distance of ID classes, in [0, 1]; .40, .45 and .50 are the paper's.
-        near: Largest distance of near classes, from `threshold` to 1.
         hyponyms: True to assign hyponyms of ID classes to ID at any distance (oodness 1), unlike the paper:
             by its measure a golden retriever is as far from a dog as a gazelle from a deer.
     """
-    if not 0 <= threshold <= near <= 1:
-        raise UnusableInput(
-            f"--threshold {threshold:g} and --near {near:g}: 0 <= threshold <= near <= 1 is needed"
-        )
+    if not 0 <= threshold <= NEAR:
+        raise UnusableInput(f"--threshold {threshold:g}: 0 to {NEAR:g}, the largest distance of near classes")
 
     def judge(synset: str, match: Match, neighbour: Match, similarity: float) -> Verdict:
         distance = round(1 - similarity, 9)
         oodness = 0 if synset == neighbour.synset else 1 if distance <= threshold else 2
-        oodness = 3 if distance > near else oodness
+        oodness = 3 if distance > NEAR else oodness
         reason = f"nearest to {neighbour.called(wordnet)}, distance {distance:.3f}; matched by {match.how}"
         above = (known.by_synset.get(each) for each in wordnet.ancestors(synset) if hyponyms)
         if oodness > 1 and (own := next(filter(None, above), None)):
@@ -293,7 +288,6 @@ def assign_classes(
     known: str = "cifar10",
     rule: str = "similarity",
     threshold: float = 0.45,
-    near: float = 0.6,
     hyponyms: bool = False,
     exclude: Sequence[str] = (),
     overrides: Path | None = None,
@@ -312,7 +306,6 @@ def assign_classes(
         out (FILE): The manifest to write, a CSV file.
         rule: The rule that assigns classes: similarity or pruning.
         threshold: Similarity: largest distance of a class that is ID.
-        near: Similarity: largest distance of a class that is near OOD.
         hyponyms: Similarity: count all kinds of an ID class as ID.
         exclude: Pruning: a synset to drop, or none. [organism.n.01]
     """
@@ -321,7 +314,7 @@ def assign_classes(
     taxonomy, (own, *others) = match_all(known, candidates, overrides, matches, wordnet)
     lines = [each.describe() for each in (own, *others)]
     if rule == "similarity":
-        entries = similarity_benchmark(taxonomy, own, others, threshold, near, hyponyms)
+        entries = similarity_benchmark(taxonomy, own, others, threshold, hyponyms)
     else:
         entries = prune(taxonomy, own, others, [name for name in exclude or [ORGANISM] if name != "none"])
         lines.append(f"\n{steps_text(entries)}")

@@ -24,7 +24,6 @@ from submission.files import write_text
 from submission.ids import check_set_name
 from submission.random import CLASS_IMAGES
 
-FIT = Fit()
 Files = tuple[str, ...]
 """Files of a class, by their paths below its source's class folders."""
 
@@ -32,7 +31,7 @@ Files = tuple[str, ...]
 def load_class_images(
     entries: Sequence[ClassEntry],
     root: Path,
-    fit: Fit = FIT,
+    fit: Fit,
     per_class: int | None = None,
     seed: int = 0,
 ) -> ImageSet:
@@ -141,7 +140,7 @@ def _read(
     root: Path,
     files: Sequence[Files],
     name: str,
-    fit: Fit = FIT,
+    fit: Fit,
 ) -> ImageSet:
     """Returns the images of each class's files, in the order of the classes."""
     rows = np.repeat(np.arange(len(files)), [len(own) for own in files])
@@ -179,7 +178,7 @@ def write_halves(
     halves = balanced_halves(class_files(entries, images), ood, limit, seed)
     table, lines = pd.DataFrame(entries).rename(columns=COLUMNS)[["source", "class", "assignment"]], []
     for name, files in halves.items():
-        half = _read(entries, images, files, name)
+        half = _read(entries, images, files, name, Fit())
         table[name] = np.bincount(half.truth, minlength=len(entries))
         counts, classes = np.bincount(ood[half.truth]), (table[name] > 0).groupby(ood).sum()
         write_npz(out / f"{name}.npz", replace(half, labels=ood[half.truth].astype(np.int64)))

@@ -89,7 +89,8 @@ def test_npz_is_a_source_with_or_without_names(tmp_path: Path) -> None:
         np.testing.assert_array_equal(getattr(bare, part).labels, found)
 
 
-GOOD = {"images": np.zeros((40, 4, 4, 3), np.uint8), "labels": np.arange(40) % 2}
+NOISE = np.random.default_rng(0).integers(256, size=(40, 8, 7, 3), dtype=np.uint8)
+GOOD = {"images": NOISE[:, :4, :4], "labels": np.arange(40) % 2}
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ GOOD = {"images": np.zeros((40, 4, 4, 3), np.uint8), "labels": np.arange(40) % 2
         ({"labels": np.zeros(40, int)}, "two or more different classes are needed"),
         ({"labels": np.arange(40) % 2 + 1}, "0 test images of class '0'"),
         ({"classes": np.array(["cat"])}, "label 1 of 1 classes"),
-        ({"images": np.zeros((40, 8, 7, 3), np.uint8)}, "images of 7 x 8 pixels; 8 x 8 or more are needed"),
+        ({"images": NOISE}, "images of 7 x 8 pixels; 8 x 8 or more are needed"),
     ],
 )
 def test_unfit_arrays_are_named(tmp_path: Path, change: dict[str, np.ndarray], message: str) -> None:
@@ -218,6 +219,23 @@ def test_equal_images_are_left_out_and_told(tmp_path: Path, capsys: pytest.Captu
         shutil.copytree(tree, tmp_path / "z" / part)
     with pytest.raises(UnusableInput, match=r"z/test: every image is in train/ too"):
         load_source(str(tmp_path / "z"))
+
+
+def test_equal_images_of_an_npz_are_in_one_split(tmp_path: Path) -> None:
+    images, labels = np.stack([pixels(str(i)) for i in range(40)]), np.arange(40) % 2
+    np.savez(tmp_path / "twice.npz", images=np.repeat(images, 2, axis=0), labels=np.repeat(labels, 2))
+    splits = load_source(str(tmp_path / "twice.npz"))
+    found = np.concatenate([getattr(splits, part).images for part in PARTS])
+    assert len({image.tobytes() for image in found}) == len(found) == 40
+
+
+def test_numbered_sets_are_not_taken_for_classes_that_are_numbers(tmp_path: Path) -> None:
+    for name in ("1", "2"):
+        write_tree(tmp_path / "field" / name, {"0": 2, "1": 2, "2": 2})
+    for read in (set_names, load_images):
+        with pytest.raises(UnusableInput, match="rename those of the sets"):
+            read(tmp_path / "field", ("0", "1", "2"))
+    assert len(set_names(tmp_path / "field", CLASSES)) == 2
 
 
 def test_npz_sets_follow_the_given_classes(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def pool(wordnet):
 
 
 def test_classes_are_assigned_by_their_distance(wordnet, known, pool):
-    entries = similarity_benchmark(wordnet, known, [pool], threshold=0.45, near=0.6)
+    entries = similarity_benchmark(wordnet, known, [pool], 0.45)
     found = {(entry.source, entry.name): entry for entry in entries}
     assert [entry.name for entry in entries[:2]] == ["dog", "automobile"]
     assert all(entry.assignment == "ID" and entry.oodness == 0 for entry in entries[:2])
@@ -45,18 +45,18 @@ def test_classes_are_assigned_by_their_distance(wordnet, known, pool):
 def test_thresholds_are_inclusive(wordnet, known, pool):
     exact = 1 - mean_similarity(wordnet, [synset_id("car")], [synset_id("go-kart")])[0, 0]
     for threshold, expected in ((exact, "ID"), (exact - 1e-6, "near")):
-        entries = similarity_benchmark(wordnet, known, [pool], round(threshold, 9), 1.0)
+        entries = similarity_benchmark(wordnet, known, [pool], round(threshold, 9))
         assert entries[-1].assignment == expected
     unknown = match_classes(wordnet, "none", ["unicorn"])
     with pytest.raises(UnusableInput, match="no ID class has a synset"):
-        similarity_benchmark(wordnet, unknown, [pool])
+        similarity_benchmark(wordnet, unknown, [pool], 0.45)
     with pytest.raises(UnusableInput, match="--threshold"):
-        similarity_benchmark(wordnet, known, [pool], 0.5, 0.4)
+        similarity_benchmark(wordnet, known, [pool], 0.7)
 
 
 def test_hyponyms_may_be_taken_for_id(wordnet, known, pool):
-    strict = similarity_benchmark(wordnet, known, [pool], 0.0, 0.1)
-    loose = similarity_benchmark(wordnet, known, [pool], 0.0, 0.1, hyponyms=True)
+    strict = similarity_benchmark(wordnet, known, [pool], 0.0)
+    loose = similarity_benchmark(wordnet, known, [pool], 0.0, hyponyms=True)
     changed = [new for old, new in zip(strict, loose, strict=True) if old != new]
     assert [(entry.name, entry.assignment, entry.oodness) for entry in changed] == [("poodle", "ID", 1)]
     assert changed[0].reason.startswith("hyponym of dog; ")

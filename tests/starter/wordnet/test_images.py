@@ -42,12 +42,16 @@ def root(tmp_path):
 
 
 def test_images_come_in_the_manifests_order(root):
-    images = load_class_images([entry("street", "cab"), entry("zoo", "fox"), entry("street", "car")], root)
+    images = load_class_images(
+        [entry("street", "cab"), entry("zoo", "fox"), entry("street", "car")], root, Fit()
+    )
     assert images.images.shape == (11, 32, 32, 3)
     assert images.labels.tolist() == [0] * 3 + [1] * 5 + [2] * 3
-    fox = load_class_images([entry("zoo", "fox")], root / "zoo.zip")  # the source itself
+    fox = load_class_images([entry("zoo", "fox")], root / "zoo.zip", Fit())  # the source itself
     assert np.array_equal(fox.images, images.images[3:8])
-    assert len(load_class_images([entry("parts", "cat"), entry("parts", "dog")], root)) == 4  # of test/ alone
+    assert (
+        len(load_class_images([entry("parts", "cat"), entry("parts", "dog")], root, Fit())) == 4
+    )  # of test/ alone
     few, again, other = (load_class_images([entry("zoo", "fox")], root, Fit(), 2, seed) for seed in (1, 1, 2))
     assert len(few) == 2
     assert few.digest == again.digest != other.digest
@@ -56,7 +60,7 @@ def test_images_come_in_the_manifests_order(root):
 def test_sizes_must_agree_or_be_chosen(root):
     entries = [entry("zoo", "fox"), entry("big", "house")]
     with pytest.raises(UnusableInput, match="zoo has images of 32 x 32 pixels; big has images of 40 x 40"):
-        load_class_images(entries, root)
+        load_class_images(entries, root, Fit())
     assert load_class_images(entries, root, Fit((16, 16))).images.shape == (7, 16, 16, 3)
 
 
