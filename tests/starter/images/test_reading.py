@@ -137,7 +137,7 @@ def test_mixed_sizes_get_the_commonest_as_they_are_seen_and_it_is_told(
 def test_crop_pad_and_stretch_do_as_they_say() -> None:
     image = np.zeros((4, 8, 3), np.uint8)
     image[:, :4] = 200
-    crop, pad, stretch = (Fit((4, 4), how)(image) for how in reading.RESIZES)
+    crop, pad, stretch = (Fit((4, 4), how)(image) for how in ("crop", "pad", "stretch"))
     assert Fit((4, 8)).all(image[None]).base is image
     np.testing.assert_array_equal(crop, image[:, 2:6])
     assert not pad[[0, 3]].any()
