@@ -20,7 +20,6 @@ from submission.errors import UnusableInput, unusable
 from submission.files import read_rows, read_text, write_text
 
 UNMATCHED = "unmatched"
-Overrides = Mapping[tuple[str, str], str]
 OTHERS = 8
 """Number of other senses of a label that a file of matches lists."""
 
@@ -153,7 +152,10 @@ def match_all(
 
 
 def match_classes(
-    wordnet: WordNet, source: str, labels: Sequence[str], overrides: Overrides | None = None
+    wordnet: WordNet,
+    source: str,
+    labels: Sequence[str],
+    overrides: Mapping[tuple[str, str], str] | None = None,
 ) -> Matches:
     """Look every label up: as a synset's id, else in `overrides` and the kit's table, else by its words.
 
