@@ -1,7 +1,7 @@
 """The DataCV challenge of 2023 in its own size: 1,000 meta-train sets of 10,000 images, and every method.
 
     UNSEEN_DATA=FOLDER python benchmarks/results/datacv2023.py DIR [--engine openvino] [--precision bfloat16]
-        [--only NAME] [--classifier resnet56] [--sets 200 --size 1000] [--write]
+        [--device cuda] [--only NAME] [--classifier resnet56] [--sets 200 --size 1000] [--write]
 
 FOLDER is as for cifar10.py here, with weights/repvgg_a0.safetensors besides. The settings are those of
 `--preset datacv2023`, with the natural sets of cifar10.py in place of CIFAR-10.1 and CIFAR-10-F. Without
@@ -88,6 +88,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--engine", default="", help="openvino or torch")
     parser.add_argument("--precision", default="", help="bfloat16 is faster on CPUs that compute in it")
+    parser.add_argument("--device", default="cpu", help="of the classifiers: cpu, cuda")
     parser.add_argument("--only", action="append", metavar="NAME", help="these methods; repeatable")
     parser.add_argument("--classifier", action="append", choices=RATES, help="of both; repeatable")
     parser.add_argument("--sets", type=int, help="meta-train sets in place of 1,000")
@@ -95,14 +96,13 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="record the table for docs/results")
     options = parser.parse_args()
     found: list[dict[str, object]] = []
-    asked = {"train_sets": options.sets, "set_size": options.size}
-    sizes = {name: number for name, number in asked.items() if number}
+    given = {"train_sets": options.sets, "set_size": options.size}
+    sizes = {name: number for name, number in given.items() if number}
     for name in options.classifier or RATES:
         folder, cache = options.folder / name, str(options.folder / "cache")
-        competition = build(
-            folder, settings(name, options.engine, options.precision, sizes), TEST_SEED, cache=cache
-        )
-        predict(competition, chosen(competition, options.only or []))
+        asked = settings(name, options.engine, options.precision, sizes)
+        competition = build(folder, asked, TEST_SEED, options.device, cache=cache)
+        predict(competition, chosen(competition, options.only or []), options.device)
         found += lines(competition, name)
         print(*found, sep="\n")
     if options.write:
