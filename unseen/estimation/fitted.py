@@ -138,8 +138,9 @@ class Fitted:
         shift, middle = self.labelled.shift(seen), float(np.mean([found[name] for name in self.centres]))
         spread = float(np.std([found[name] for name in dict.fromkeys((*self.centres, *CENTRES))]))
         pairs = ((middle, len(seen)), (self.accuracy, len(self.source.labels)))
-        sampling = float(np.sqrt(sum(share * (1 - share) / n for share, n in pairs)))
-        gap = 0.0 if self.meta_train else max(middle - found["cott"], 0.0)
+        sampling = sum(share * (1 - share) / n for share, n in pairs) ** 0.5
+        # COTT of fewer images than classes is too low, whatever their classes are
+        gap = 0.0 if self.meta_train or len(seen) < len(shift.shares) else max(middle - found["cott"], 0.0)
         signs = Signs(middle, gap, spread, sampling, shift.distance, shift.moved)
         return Reading(found, shift, signs)
 

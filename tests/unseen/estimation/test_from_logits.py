@@ -98,6 +98,15 @@ def test_the_sure_images_of_a_set_are_as_good_as_the_labelled_ones(found):
     assert (each.place, any("a confidence above" in remark for remark in each.remarks)) == ("far", False)
 
 
+def test_fewer_images_than_classes_are_not_taken_for_a_shift():
+    rng, k, n = np.random.default_rng(1), 100, 20
+    labels = rng.integers(k, size=1000 + 10 * n)
+    logits = 2 * (rng.normal(size=(len(labels), k)) + 3.5 * np.eye(k)[labels])
+    new = {str(i): logits[1000 + i * n :][:n] for i in range(10)}
+    table = unseen.estimate(logits[:1000], labels[:1000], new).table
+    assert abs(table.accuracy.mean() - accuracy(logits[1000:], labels[1000:])) < 0.06
+
+
 def test_alarms_ask_for_the_interval_the_estimate_or_its_lower_end(found):
     _, hard, _ = found.sets
     assert unseen.estimate(LOGITS, LABELS, SAME, margin=0.0).sets[0].fallen == "cannot tell"
