@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 
 from leaderboard.columns import FIRST, Board, board_csv, board_markdown, page_columns
-from leaderboard.feedback import FEW, methods_among_teams, public_score, scores_before_end
+from leaderboard.feedback import FEW, public_score, scores_before_end
 from leaderboard.ledger import Entry, check_chain, entries_of, opened
 from leaderboard.solutions import newest_solution, predictions_of, version
 from leaderboard.standings import (
@@ -131,7 +131,7 @@ def _write(
     root: Path,
 ) -> Published:
     methods, warnings = read_methods(competition)
-    whole = retired or methods_among_teams(competition)
+    whole = retired or competition.visibility == "practice"
     public, kit = _parts(competition, solution, "Public"), methods if whole else {}
     if final:
         private = _parts(competition, solution, "Private")
@@ -228,7 +228,7 @@ def _doubts(competition: Competition, rows: int, final: bool) -> Iterator[str]:
     if not scores_before_end(competition, rows):
         yield (
             f"the public score is computed from {rows} predictions, so that a few scores would reveal their "
-            f"labels: none is given before the end; build with more test sets ({FEW} public predictions)"
+            f"labels: none is given before the end; build with more test sets ({FEW} public ones)"
         )
 
 

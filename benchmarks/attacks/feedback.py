@@ -7,7 +7,7 @@ moves every row up or down by 20 points at random. A score s of m public rows is
 labels: ``m s^2 = sum((d - e)^2)`` for moves d and errors e of what the team knows. The team solves all
 equations by least squares with normal errors, the noise being that of rounding. "rows known" is a team that
 knows which rows are public; "rows unknown" knows that they are 30 % of all. Exit code 1 if the default limit,
-a fifth of the public rows, leaves less than .85 of the error.
+a fifth of the public sets, leaves less than .85 of the error.
 """
 
 import argparse

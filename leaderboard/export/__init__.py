@@ -8,6 +8,7 @@ from pathlib import Path
 
 from leaderboard.export import codabench, datacv, kaggle
 from leaderboard.export.program import REFERENCES, filled, scoring_files, write_private
+from leaderboard.feedback import FEW, public_rows, scores_before_end
 from leaderboard.solutions import counting_solution
 from submission import Competition, UnusableInput
 from submission.files import claim_folder, csv_text, sha256
@@ -34,13 +35,18 @@ def export(competition: Competition, platform: str, out: Path, start: datetime) 
 
     Raises:
         UnusableInput: the platform is unknown, `out` holds something else or is inside the competition, this
-            is a participant's copy, or one of its files was changed.
+            is a participant's copy, one of its files was changed, or public sets are so few that the kit
+            gives no scores before the end.
     """
     if platform not in PLATFORMS:
         raise UnusableInput(f"platform {platform!r} is unknown; there are {', '.join(PLATFORMS)}")
     if out.resolve().is_relative_to(competition.root.resolve()):
         raise UnusableInput(f"{out} is inside the competition {competition.root}: name a folder elsewhere")
-    counting_solution(competition)
+    if not scores_before_end(competition, public_rows(competition)):
+        raise UnusableInput(
+            f"fewer than {FEW} sets are public: {platform} would give scores that reveal their labels; build "
+            "with more test sets"
+        )
     claim_folder(out, f"{platform} {sha256(competition.public / 'competition.json')}\n")
     out.chmod(0o700)
     PLATFORMS[platform].write(competition, out, start)

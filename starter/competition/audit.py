@@ -50,8 +50,8 @@ SKILL = 0.2
 """Least gain of a classifier over guessing, as a fraction of a perfect one's."""
 SPREAD = 2.0
 """Smallest standard deviation of the truths, as a multiple of their sampling noise."""
-FEWEST_ROWS = 10
-"""Fewest public rows for a meaningful public score."""
+FEWEST_SETS = 10
+"""Fewest public sets for a meaningful public score."""
 DIGIT = 0.01
 """Smallest useful step of published scores, as a fraction of a score's standard error."""
 VARIED = {
@@ -257,21 +257,21 @@ def narrow_truths(competition: Competition) -> Iterator[str]:
         )
 
 
-def few_rows(competition: Competition) -> Iterator[str]:
-    """Yield numbers of public rows, and of private families, on which a rank is an accident."""
+def few_sets(competition: Competition) -> Iterator[str]:
+    """Yield numbers of public sets, and of private families, on which a rank is an accident."""
     rows = solution_of(competition)
-    public = [row for row in rows if row.usage == "Public"]
+    public = {row.set for row in rows if row.usage == "Public"}
     private = {row.set for row in rows if row.usage == "Private"}
     tests = read_record(competition.root).get("test", ())
     families = {test.get("family") for test in tests if json.loads(test["recipe"])["name"] in private}
     yield from few(len(public), len(families))
 
 
-def few(rows: int, families: int) -> Iterator[str]:
-    """Yield what so few public rows, and private families, make an accident."""
-    if rows < FEWEST_ROWS:
+def few(sets: int, families: int) -> Iterator[str]:
+    """Yield what so few public sets, and private families, make an accident."""
+    if sets < FEWEST_SETS:
         yield (
-            f"public predictions: {rows}, fewer than {FEWEST_ROWS}: the order on the public board is "
+            f"public sets: {sets}, fewer than {FEWEST_SETS}: the order on the public board is "
             "an accident; build with more test sets"
         )
     if 0 < families < FEWEST_FAMILIES:
@@ -317,5 +317,5 @@ LEAKS = (
     computed_by,
 )
 """What could reveal a hidden label."""
-ACCIDENTS = narrow_truths, few_rows, one_source, too_many_decimals
+ACCIDENTS = narrow_truths, few_sets, one_source, too_many_decimals
 """Why ranks may be accidents, besides `near_chance`."""

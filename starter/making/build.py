@@ -53,8 +53,7 @@ from submission.files import csv_text, digest_of, sha256, sweep, write_text
 from submission.predictions import write_predictions, write_sample
 from submission.progress import progress
 from submission.scoretable import NOISE, VALIDATION_GROUPS
-from submission.solution import SolutionRow, counting_rows, solution_of, write_solution
-from submission.tracks import TRACKS as SCORED
+from submission.solution import SolutionRow, solution_of, write_solution
 
 Load = Callable[[str], Classifier]
 """Function that returns the classifier of a spec of the settings, loaded once."""
@@ -186,8 +185,8 @@ def dry_run(settings: Settings, device: str = "cpu") -> tuple[str, list[str]]:
 
 
 def _accidents(settings: Settings, plan: Plan, sizes: Mapping[str, int]) -> Iterator[str]:
-    """Yield warnings of what is known before a build, of small sets and of few public rows."""
-    keys, subjects = plan.keys("test"), settings.subjects
+    """Yield warnings of what is known before a build, of small sets and of few public ones."""
+    keys = plan.keys("test")
     size = sum(sizes[name] for name, *_ in keys) / len(keys)
     if size < SMALL_SET:
         yield (
@@ -195,9 +194,8 @@ def _accidents(settings: Settings, plan: Plan, sizes: Mapping[str, int]) -> Iter
             f"{50 / math.sqrt(size):.0f} points; build with larger sets (--set-size)"
         )
     public = _public(settings.track, plan, 0)
-    metrics = {SCORED[settings.track].metric(subject) for subject in subjects}
     private = {family for name, _, family in keys if name not in public}
-    yield from few(len(public) * len(subjects) // len(metrics), len(private))
+    yield from few(len(public), len(private))
 
 
 def _splits(settings: Settings) -> Splits:
@@ -353,7 +351,7 @@ def _write_targets(draft: Competition, targets: Values, deviations: Values) -> l
 def _write_private(
     draft: Competition, plan: Plan, targets: Values, deviations: Values, test_seed: int
 ) -> int:
-    """Write solution, deviations and the record of the test sets; returns the number of public rows."""
+    """Write solution, deviations and the record of the test sets; returns the number of public sets."""
     public = _public(draft.track, plan, test_seed)
     rows = [
         SolutionRow(
@@ -373,7 +371,7 @@ def _write_private(
         write_predictions(noise, deviations["test"], column="deviation")
         noise.chmod(0o600)
     add_to_record(draft.root, test=[planned.record() for planned in plan.sets["test"]])
-    return sum(row.usage == "Public" for row in counting_rows(draft, rows))
+    return len(public)
 
 
 def _public(track: str, plan: Plan, test_seed: int) -> set[str]:

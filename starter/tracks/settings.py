@@ -70,7 +70,7 @@ class Settings(BaseModel, ABC):
     daily_limit: int = Field(5, ge=0, le=1_000_000)
     """Submissions per team and day (UTC); 0 for any number."""
     total_limit: int = Field(0, ge=0, le=1_000_000)
-    """Submissions per team in total; 0 for any number, with --hidden for a fifth of the public rows, at
+    """Submissions per team in total; 0 for any number, with --hidden for a fifth of the public sets, at
     least 3."""
     deadline: datetime | None = Field(None, json_schema_extra={"metavar": "TIME", **OFTEN})
     """End, as 2026-12-31T23:59 (UTC, or with an offset)."""
@@ -112,13 +112,13 @@ class Settings(BaseModel, ABC):
 
         return tuple(Spec.parse(spec).name for spec in self.classifiers)
 
-    def rules(self, public_rows: int) -> dict[str, Any]:
+    def rules(self, public_sets: int) -> dict[str, Any]:
         """Returns the fields of a `Competition` with the rules for submissions.
 
         A hidden competition always has a total limit: so few scores leave most of what is unknown about the
-        labels of the public rows (`leaderboard.feedback`).
+        labels of the public sets (`leaderboard.feedback`).
         """
-        usual = max(LEAST_LIMIT, public_rows // 5) if self.hidden else None
+        usual = max(LEAST_LIMIT, public_sets // 5) if self.hidden else None
         return {
             "decimals": self.decimals,
             "deadline": self.deadline,

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from large import large_competition, noisy
-from rules import with_rules
+from rules import with_fields, with_rules
 
 from leaderboard.audit import audit
-from leaderboard.feedback import error_left, price
+from leaderboard.feedback import error_left, price, sets_of
 from leaderboard.publish import publish
 from leaderboard.submissions import submit
 from submission import Competition
@@ -49,8 +49,13 @@ def test_few_public_rows_give_no_scores_before_the_end_of_a_hidden_competition(
     assert publish(contest, clock()).final[0].score.rmse > 0
 
 
+def test_a_set_counts_once_however_many_subjects_it_has(contest: Competition) -> None:
+    several = with_fields(contest, subjects=(*contest.subjects, "other"))
+    assert [sets_of(each, 24) for each in (contest, several)] == [24, 12]
+
+
 def test_what_more_submissions_would_cost_is_told_of_hidden_labels(contest: Competition, kind: str) -> None:
-    assert ("public rows" in price(contest)) == (kind == "hidden")
+    assert ("public sets" in price(contest)) == (kind == "hidden")
     left = [error_left(n, 30) for n in (0, 6, 15, 30, 60)]
     assert left == sorted(left, reverse=True)
     assert (left[0], left[-1]) == (1, 0)

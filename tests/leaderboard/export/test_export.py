@@ -50,6 +50,16 @@ def test_a_participants_copy_cannot_be_exported(
     assert not (tmp_path / "out").exists()
 
 
+@PLATFORM
+def test_scores_that_the_kit_withholds_are_not_exported(
+    competition: Competition, tmp_path: Path, platform: str
+) -> None:
+    few = with_fields(competition, visibility="hidden", total_limit=3)
+    with pytest.raises(UnusableInput, match="fewer than 10 sets are public"):
+        export(few, platform, tmp_path / "out", START)
+    assert not (tmp_path / "out").exists()
+
+
 def test_an_unknown_platform_and_a_place_in_the_competition_are_refused(
     competition: Competition, tmp_path: Path
 ) -> None:

@@ -229,7 +229,7 @@ def test_one_source_and_few_families(sensible):
 
 
 @pytest.mark.parametrize("track", ["competition", "ood_competition"])
-def test_truths_that_hardly_spread_and_few_rows(track, request):
+def test_truths_that_hardly_spread_and_few_sets(track, request):
     competition = request.getfixturevalue(track)
     rows = [
         SolutionRow(
@@ -243,7 +243,7 @@ def test_truths_that_hardly_spread_and_few_rows(track, request):
     assert "(they spread by 0.5 points" in found[0]
     assert ("OOD sets (--ood)" in found[0]) == (track == "ood_competition")
     if track == "competition":
-        assert found[1].startswith("public predictions: 4, fewer than 10")
+        assert found[1].startswith("public sets: 2, fewer than 10")
 
 
 def test_a_classifier_near_chance(contest):

@@ -11,7 +11,7 @@ from built import spoil
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
-from starter.competition.audit import few_rows
+from starter.competition.audit import few_sets
 from starter.images.arrays import read_npz
 from starter.making import build as build_module
 from starter.making.build import build, dry_run
@@ -57,7 +57,7 @@ def test_the_folder_holds_what_the_design_says(built):
 def test_a_dry_run_tells_images_and_disk_and_warns_as_the_audit_does(built, settings):
     cost, (noise, *others) = dry_run(settings())
     assert noise.startswith("test sets of 60 images: chance moves their true values by about 6 points")
-    assert others == list(few_rows(built))
+    assert others == list(few_sets(built))
     assert dry_run(settings(set_size=100, test_sets=40))[1] == []
     images, size = (float(number.replace(",", "")) for number in re.findall(r"[\d,]+", cost))
     sets = sum(sum(sizes.values()) for sizes in built.sizes.values())
