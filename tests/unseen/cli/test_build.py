@@ -93,7 +93,7 @@ def test_sets_are_shown_and_written_out_in_every_layout(mixes):
 def test_an_audit_ends_with_1_where_there_is_an_error(folder):
     unguessable(folder / "contest")
     clean = run("audit", "contest").text
-    assert "warning  public predictions: 4, fewer than 10" in clean
+    assert "warning  public sets: 4, fewer than 10" in clean
     assert "\nerrors: 0, " in clean
     assert clean.endswith("\nNext: unseen pack contest\n")
     Path("contest/private").chmod(0o755)
