@@ -18,6 +18,7 @@ from baselines.accuracy.entropy import entropy
 from baselines.accuracy.fd import fd
 from baselines.accuracy.frap import frap
 from baselines.accuracy.fused import Fused
+from baselines.accuracy.gated import Gated
 from baselines.accuracy.gde import gde
 from baselines.accuracy.mano import Mano
 from baselines.accuracy.mde import mde
@@ -77,6 +78,7 @@ BASELINES: dict[str, Estimator] = {
     "suitability": Suitability(),
     "stack": Stack(),
     "projnorm": ProjNorm(),
+    "gated": Gated(),
 }
 """Methods of the accuracy track by name."""
 OOD_BASELINES: dict[str, Estimator] = {

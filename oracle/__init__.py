@@ -1,19 +1,17 @@
 """The SYP oracle: indicators of single images, and the models that read them."""
 
 from baselines.contract.estimator import Estimator
-from oracle.gated import Gated
 from oracle.ora_a import OraA
 from oracle.ora_b import OraB
 from oracle.ora_l import OraL
 from oracle.syp import Syp
 
-__all__ = ["ORACLES", "Gated", "OraA", "OraB", "OraL", "Syp"]
+__all__ = ["ORACLES", "OraA", "OraB", "OraL", "Syp"]
 
 ORACLES: dict[str, Estimator] = {
     "ora-a": OraA(),
     "ora-b": OraB(),
     "syp": Syp(),
     "ora-l": OraL(),
-    "gated": Gated(),
 }
 """Oracles by name. They are prototypes: clone one before you fit it."""

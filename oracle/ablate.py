@@ -15,8 +15,8 @@ from baselines.contract.estimator import Estimator
 from oracle.indicators import SIX
 from oracle.ora_a import UNDERTRAINED
 from oracle.runs import TRAINING, Run, Runs, fit_rows
-from starter.competition.cluster import Cluster
-from starter.images.figure import new_figure, save_png
+from starter.contest.cluster import Cluster
+from starter.data.images.figure import new_figure, save_png
 from submission import Competition, UnusableInput
 from submission.files import write_text
 from submission.scoretable import ALL, Families, Targets

@@ -90,7 +90,7 @@ def knn(target: Observation, source: Source) -> FloatArray:
     With fewer than ten training images it is the distance to the farthest. Paper: Sun, Ming, Zhu & Li,
     "Out-of-Distribution Detection with Deep Nearest Neighbors", ICML 2022.
     """
-    from starter.shift.grid import kth_distance  # which imports torch
+    from starter.studies.shift.grid import kth_distance  # which imports torch
 
     known = source.train_ref.features
     assert known is not None

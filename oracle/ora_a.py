@@ -105,7 +105,7 @@ class OraA(Oracle):
     def _learn(self, table: ImageTable) -> None:
         import torch
 
-        from starter.classifiers.classifier import check_device
+        from starter.models.classifiers.classifier import check_device
 
         check_device(self.device)
         device, self.undertrained_ = torch.device(self.device), ""

@@ -17,10 +17,10 @@ from sklearn.base import clone
 from baselines.contract.estimator import Estimator, asked
 from baselines.contract.guard import fitted, guarded
 from oracle.oracle import Oracle
-from starter.competition.cluster import Cluster
+from starter.contest.accuracy.observe import ClassifierSubject
+from starter.contest.cluster import Cluster
 from starter.observing.observation import MetaTrain, Seen
-from starter.tracks.accuracy.observe import ClassifierSubject
-from starter.tracks.sets import PublicSets
+from starter.observing.sets import PublicSets
 from submission import Competition
 from submission.arrays import FloatArray
 from submission.files import write_text

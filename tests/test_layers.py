@@ -140,12 +140,12 @@ sys.argv = ["unseen", "--help"]
 with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
     unseen.main()
 assert not loaded("numpy", "pydantic")
-import submission, starter.encoders, unseen.estimation
+import submission, starter.models.encoders, unseen.estimation
 assert not loaded("torch", "sklearn", "scipy", "pandas")
 import baselines, oracle, baselines.run.choose
 assert not loaded("torch", "lightgbm", "cv2", "matplotlib", "numba")
-import starter.classifiers, starter.detectors
-starter.classifiers.new_network("dla34", 2)
+import starter.models.classifiers, starter.observing.detectors
+starter.models.classifiers.new_network("dla34", 2)
 assert not loaded("torchvision", "pytorch_ood", "lightgbm")
 from baselines.contract.regressors import make_regressor
 make_regressor("lightgbm")

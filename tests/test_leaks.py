@@ -6,8 +6,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from starter.images.arrays import read_npz
-from starter.making.build import build
+from starter.contest.build import build
+from starter.data.images.arrays import read_npz
 from submission import Competition
 from submission.pack import write_archive
 from submission.scoring import read_targets
@@ -69,10 +69,10 @@ def test_building_again_from_all_that_is_public_does_not_give_the_solution(
 def test_no_test_set_is_ordered_by_class(organizer):
     """Neighbouring images share a class no more often than chance would have it."""
     record = json.loads((organizer.private / "build.json").read_text())
-    from starter.making.build import load_source
-    from starter.sets.recipe import Recipe
-    from starter.tracks.accuracy.plan import render
-    from starter.tracks.plan import PlannedSet
+    from starter.contest.accuracy.plan import render
+    from starter.contest.build import load_source
+    from starter.contest.plan import PlannedSet
+    from starter.data.sets.recipe import Recipe
 
     base = load_source("glyphs", 0).test_base
     repeats = []

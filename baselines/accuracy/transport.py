@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from starter.images.kernel import kernel
+from starter.data.images.kernel import kernel
 from submission.arrays import FloatArray, IntArray
 
 

@@ -29,7 +29,7 @@ from starter.observing.observation import (
 from submission.arrays import FloatArray
 
 if TYPE_CHECKING:
-    from starter.classifiers import Classifier
+    from starter.models.classifiers import Classifier
 
 CLASSES, FEATURES = 10, 16
 VIEWS = (*ROTATED, "grey", f"{PEER}other", f"{REFEREE}other")
@@ -81,8 +81,8 @@ def example_classifier() -> "Classifier":
     """Returns an untrained network for the artificial images; it did not produce the artificial logits."""
     import torch
 
-    from starter.classifiers import Classifier
-    from starter.classifiers.networks.small import SMALL_MEAN, SMALL_STD, Small
+    from starter.models.classifiers import Classifier
+    from starter.models.classifiers.networks.small import SMALL_MEAN, SMALL_STD, Small
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
@@ -117,7 +117,7 @@ def example_mix(name: str, n: int, gap: float, seed: int) -> tuple[ScoredMix, np
 
 def example_mixes() -> MetaTrain:
     """Returns artificial meta-train mixes, from indistinguishable OOD images to perfectly detected ones."""
-    from starter.detectors.metrics import fpr
+    from starter.observing.detectors.metrics import fpr
 
     plain = example_meta_train().source
     scores = np.random.default_rng(4).normal(size=len(plain.labels))

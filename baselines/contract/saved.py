@@ -68,7 +68,7 @@ def read_saved(path: Path, method: str) -> tuple[dict[str, Any], dict[str, Any]]
 
 def _packed(value: object, where: str, arrays: dict[str, NDArray[Any]]) -> object:
     """Returns `value` as JSON; arrays are added to `arrays`, under the place where they were found."""
-    from starter.classifiers import Classifier, parts_of
+    from starter.models.classifiers import Classifier, parts_of
 
     if isinstance(value, np.generic):
         value = value.item()
@@ -105,7 +105,7 @@ def _unpacked(packed: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
     if kind == "dict":
         return {key: _unpacked(each, arrays) for key, each in value.items()}
     if kind == "Classifier":
-        from starter.classifiers import classifier_of
+        from starter.models.classifiers import classifier_of
 
         return classifier_of(_unpacked(value, arrays))
     return KINDS[kind](**_unpacked(value, arrays))

@@ -25,7 +25,7 @@ class Confident(Estimator):
         self.mean_ = float(meta.targets.mean())
 
     def _predict(self, mix: ScoredMix) -> float:
-        from starter.detectors.metrics import DETECTION_METRICS
+        from starter.observing.detectors.metrics import DETECTION_METRICS
 
         sure = mix.observation.probabilities.max(axis=1) > self.threshold
         if sure.all() or not sure.any():

@@ -69,7 +69,7 @@ def resample(ood: BoolArray, shares: tuple[float, float], rng: np.random.Generat
     The logarithm of its size is uniform from log 50 to log n. It has at least 20 images of either kind, or
     all that there are. `ood` is True (n,) for OOD images; the IND share is uniform between the two `shares`.
     """
-    from starter.sets.mix import LEAST
+    from starter.data.sets.mix import LEAST
 
     size = np.exp(rng.uniform(np.log(SMALLEST), np.log(max(len(ood), SMALLEST))))
     share = rng.uniform(*shares)

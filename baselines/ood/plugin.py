@@ -63,7 +63,7 @@ def detection_metric(metric: str, reference: FloatArray, ood: FloatArray, share:
     The IND scores are even quantiles of the reference (r,). Their number is chosen so that their share is
     `share`, on which AUPR depends; the OOD scores are repeated if necessary.
     """
-    from starter.detectors.metrics import DETECTION_METRICS
+    from starter.observing.detectors.metrics import DETECTION_METRICS
 
     odds = share / (1 - share)
     times = int(np.ceil(POINTS / (len(ood) * odds)))

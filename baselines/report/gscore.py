@@ -29,12 +29,12 @@ from baselines.ood.kmeans import two_means
 from baselines.ood.plugin import detection_metric
 from baselines.ood.scored import reference_scores
 from baselines.ood.ude import Ude
-from starter.competition.cluster import Cluster
-from starter.detectors.metrics import deviation
-from starter.images.figure import new_panels, save_png
+from starter.contest.cluster import Cluster
+from starter.contest.tracks import open_subjects
+from starter.data.images.figure import new_panels, save_png
+from starter.observing.detectors.metrics import deviation
 from starter.observing.observation import MetaTrain
 from starter.studies.failure_study import ood_kind
-from starter.tracks.tracks import open_subjects
 from submission import Competition
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput

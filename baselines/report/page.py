@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from baselines.report.report import Line, Report, Run
-from starter.competition.show import pictures
-from starter.images.figure import new_figure
+from starter.contest.show import pictures
+from starter.data.images.figure import new_figure
 from submission.files import write_text
 from submission.page import encoded, templates
 from submission.scoretable import ALL

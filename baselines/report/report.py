@@ -12,8 +12,8 @@ import numpy as np
 from baselines.contract.estimator import Estimator, Regressed, asked
 from baselines.contract.families import FEWEST
 from baselines.contract.guard import fitted, guarded, predict_each
+from starter.contest.tracks import open_subjects
 from starter.observing.observation import MetaTrain, Seen
-from starter.tracks.tracks import open_subjects
 from submission import Competition, UnusableInput, make_id
 from submission.arrays import FloatArray, IntArray
 from submission.page import harmless

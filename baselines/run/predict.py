@@ -14,9 +14,9 @@ from filelock import FileLock
 
 from baselines.contract.estimator import Estimator, asked
 from baselines.contract.guard import fitted, predict_each
-from starter.competition.cluster import Cluster
+from starter.contest.cluster import Cluster
+from starter.contest.tracks import open_subjects
 from starter.observing.observation import MetaTrain, Seen
-from starter.tracks.tracks import open_subjects
 from submission import Competition
 from submission.files import read_text, sha256, write_text
 from submission.predictions import RUNS, write_predictions

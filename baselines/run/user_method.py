@@ -1,8 +1,6 @@
-"""A user's own method: writing it from a template, and loading it by ``module:Class``."""
+"""Loading a user's own method by ``module:Class``."""
 
 import importlib
-import importlib.util
-import re
 import sys
 from pathlib import Path
 
@@ -13,36 +11,10 @@ from baselines.contract.guard import told
 from baselines.run.tabular import Tabular, is_tabular
 from starter.observing.observation import NEEDS
 from submission.errors import UnusableInput
-from submission.files import write_text
-
-TEMPLATES = {"accuracy": "my_method", "ood": "my_ood_method"}
-"""Name of the template for a method, by track."""
-SKLEARN = "my_regressor"
-"""Name of the template for a scikit-learn regressor."""
-MODEL = "model"
-"""Name of the regressor in its template."""
-
-
-def new_method(name: str, folder: Path, track: str = "accuracy", sklearn: bool = False) -> Path:
-    """Write ``<name>.py`` with a complete method into `folder`, and return its path.
-
-    With `sklearn` the file holds a scikit-learn pipeline, ``<name>:model``.
-    """
-    path = folder / f"{name}.py"
-    wrong = "use lower-case letters, digits and _, such as my_method"
-    if re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        taken = name in sys.stdlib_module_names or importlib.util.find_spec(name) is not None
-        wrong = f"{path} exists already" if path.exists() else "Python has one of this name" if taken else ""
-    if wrong:
-        raise UnusableInput(f"{name!r} cannot name a module of yours: {wrong}")
-    template = SKLEARN if sklearn else TEMPLATES[track]
-    text = Path(__file__).with_name(f"{template}.py").read_text(encoding="utf-8")
-    write_text(path, text.replace(template, name).replace(class_name(template), class_name(name)))
-    return path
 
 
 def class_name(module: str) -> str:
-    """Returns the name of the class in the file that `new_method` writes.
+    """Returns the name of the class in the file that `unseen new-method` writes.
 
     >>> class_name("mean_margin")
     'MeanMargin'

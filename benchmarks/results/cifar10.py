@@ -20,9 +20,9 @@ from baselines import BASELINES
 from baselines.run.predict import predict
 from leaderboard.publish import organizer_table, publish, read_methods
 from oracle import ORACLES
-from starter.making.build import build
+from starter.contest.accuracy.settings import AccuracySettings
+from starter.contest.build import build
 from starter.observing.observation import unmet
-from starter.tracks.accuracy.settings import AccuracySettings
 from submission import Competition
 from submission.scoretable import Targets, score_cells
 from submission.scoring import read_targets

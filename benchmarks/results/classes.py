@@ -19,19 +19,19 @@ import real
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from starter.detectors import by_name
-from starter.detectors.metrics import auroc
-from starter.images.reading import Fit
+from starter.data.images.reading import Fit
+from starter.data.sets.rendering import FromRecipe
+from starter.data.wordnet.assign import prune, similarity_benchmark
+from starter.data.wordnet.images import load_class_images
+from starter.data.wordnet.labels import load_classes, match_classes
+from starter.data.wordnet.manifest import ClassEntry
+from starter.data.wordnet.wordnet import load_wordnet
 from starter.observing import Source
 from starter.observing.cache import Cache
+from starter.observing.detectors import by_name
+from starter.observing.detectors.metrics import auroc
 from starter.observing.observe import Observer, observe_all
-from starter.sets.rendering import FromRecipe
 from starter.studies.sanity import OFFLINE
-from starter.wordnet.assign import prune, similarity_benchmark
-from starter.wordnet.images import load_class_images
-from starter.wordnet.labels import load_classes, match_classes
-from starter.wordnet.manifest import ClassEntry
-from starter.wordnet.wordnet import load_wordnet
 
 CANDIDATES = ("cifar100", "tiny_imagenet")
 T40, T45, T50 = 0.40, 0.45, 0.50

@@ -28,11 +28,11 @@ from baselines.run.predict import predict
 from leaderboard.publish import read_methods
 from oracle import ORACLES
 from oracle.ablate import published
-from starter.making.build import build
-from starter.making.presets import preset
+from starter.contest.accuracy.settings import AccuracySettings
+from starter.contest.build import build
+from starter.contest.presets import preset
+from starter.contest.tracks import TRACKS
 from starter.observing.observation import unmet
-from starter.tracks.accuracy.settings import AccuracySettings
-from starter.tracks.tracks import TRACKS
 from submission import Competition
 from submission.scoring import score_rows
 from submission.solution import solution_of

@@ -18,15 +18,15 @@ import numpy as np
 import real
 from tqdm import tqdm
 
-from starter.detectors import DETECTORS
-from starter.detectors.metrics import auroc, fpr
-from starter.images.files import open_tree
-from starter.images.imageset import ImageSet
-from starter.images.reading import read_images
+from starter.data.images.files import open_tree
+from starter.data.images.imageset import ImageSet
+from starter.data.images.reading import read_images
+from starter.data.sets.rendering import FromRecipe
 from starter.observing import Observation, Source
 from starter.observing.cache import Cache
+from starter.observing.detectors import DETECTORS
+from starter.observing.detectors.metrics import auroc, fpr
 from starter.observing.observe import Observer, observe_all
-from starter.sets.rendering import FromRecipe
 
 IND, REFERENCE, TRAIN = 400, 2000, 10_000
 

@@ -26,18 +26,18 @@ from pages import record
 from sklearn.base import clone
 
 from baselines import BASELINES, Estimator
-from oracle import Gated
-from starter.encoders.choose import lite0
-from starter.images.imageset import ImageSet
+from baselines.accuracy.gated import Gated
+from starter.data.images.imageset import ImageSet
+from starter.data.operations import OPERATIONS, new_operations
+from starter.data.sets.recipe import Recipe, draw_recipes
+from starter.data.sources.oodsets import CIFAR10
+from starter.data.sources.sources import load_images, load_source
+from starter.data.sources.splits import Splits
+from starter.models.encoders.choose import lite0
 from starter.observing.image_stats import image_stats
 from starter.observing.observation import REFEREE, MetaTrain, Observation, Source
 from starter.observing.referee import fit_linear
 from starter.observing.temperature import likeliest_temperature
-from starter.operations import OPERATIONS, new_operations
-from starter.sets.recipe import Recipe, draw_recipes
-from starter.sources.oodsets import CIFAR10
-from starter.sources.sources import load_images, load_source
-from starter.sources.splits import Splits
 from submission.arrays import FloatArray, IntArray, Pixels
 
 CHOSEN = (

@@ -21,17 +21,17 @@ from baselines import OOD_BASELINES
 from baselines.contract.estimator import Estimator
 from baselines.contract.families import Fold, folds
 from baselines.report.gscore import TABLES, make_table, write_table
-from starter.detectors import DETECTORS
-from starter.detectors.metrics import DETECTION_METRICS, true_metric
-from starter.images.reading import Fit
+from starter.contest.ood.settings import SHARES
+from starter.data.images.reading import Fit
+from starter.data.sets.mix import LEAST, POOL, Mix, family
+from starter.data.sets.rendering import FromRecipe
+from starter.data.sources.oodsets import load_ood_sets, without_shared
+from starter.data.sources.sources import load_source
 from starter.observing.cache import Cache
+from starter.observing.detectors import DETECTORS
+from starter.observing.detectors.metrics import DETECTION_METRICS, true_metric
 from starter.observing.observation import MetaTrain, Moments, Observation, ScoredMix, Source
 from starter.observing.observe import Observer, read
-from starter.sets.mix import LEAST, POOL, Mix, family
-from starter.sets.rendering import FromRecipe
-from starter.sources.oodsets import load_ood_sets, without_shared
-from starter.sources.sources import load_source
-from starter.tracks.ood.settings import SHARES
 from submission.metrics import deviation_floor
 
 SIZES = (50, 100, 200, 400, 800)

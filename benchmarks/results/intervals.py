@@ -24,8 +24,8 @@ from syp import competition_of, grouped
 from baselines import BASELINES, Estimator
 from baselines.contract.families import folds, subset
 from baselines.contract.intervals import Remoteness
+from starter.contest.tracks import open_subjects
 from starter.observing.observation import MetaTrain
-from starter.tracks.tracks import open_subjects
 from submission.ids import make_id
 from submission.metrics import rmse_interval
 

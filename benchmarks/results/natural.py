@@ -23,15 +23,15 @@ from sklearn.base import clone
 
 from baselines import BASELINES, Estimator
 from oracle import ORACLES
+from starter.contest.accuracy.plan import hard_to_easy
+from starter.data.sets.recipe import draw_recipes
+from starter.data.sets.rendering import FromRecipe
+from starter.data.sources.oodsets import CIFAR10
+from starter.data.sources.sources import load_images
+from starter.data.sources.splits import Splits, split
 from starter.observing.cache import Cache
 from starter.observing.observation import MetaTrain, Moments, Observation, Source
 from starter.observing.observe import Observer, observe_all
-from starter.sets.recipe import draw_recipes
-from starter.sets.rendering import FromRecipe
-from starter.sources.oodsets import CIFAR10
-from starter.sources.sources import load_images
-from starter.sources.splits import Splits, split
-from starter.tracks.accuracy.plan import hard_to_easy
 
 NEEDS = ("moments", "features", "image_stats")
 DIRECT = (

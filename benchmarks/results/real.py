@@ -7,11 +7,11 @@ script says that it needs.
 import os
 from pathlib import Path
 
-from starter.classifiers import Classifier, load_classifier
-from starter.classifiers.engine import chosen
-from starter.images.imageset import ImageSet
-from starter.sources.oodsets import CIFAR10
-from starter.sources.sources import load_images
+from starter.data.images.imageset import ImageSet
+from starter.data.sources.oodsets import CIFAR10
+from starter.data.sources.sources import load_images
+from starter.models.classifiers import Classifier, load_classifier
+from starter.models.classifiers.engine import chosen
 
 
 def data() -> Path:

@@ -21,10 +21,10 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from starter.images.imageset import ImageSet
-from starter.sets.recipe import draw_recipes
-from starter.sources.oodsets import CIFAR10
-from starter.sources.sources import load_images
+from starter.data.images.imageset import ImageSet
+from starter.data.sets.recipe import draw_recipes
+from starter.data.sources.oodsets import CIFAR10
+from starter.data.sources.sources import load_images
 
 NETWORKS = {"resnet56": "resnet56", "resnet56_peer": "resnet56", "repvgg_a0": "repvgg_a0"}
 """Weights files and their architectures."""

@@ -21,13 +21,13 @@ from baselines import BASELINES, Estimator
 from oracle import ORACLES
 from oracle.ablate import METHODS, lines_of, rows_of
 from oracle.runs import TRAINING, fit_rows
-from starter.images.arrays import write_npz
-from starter.images.imageset import ImageSet
-from starter.making.build import build
-from starter.operations import OPERATIONS, new_operations
-from starter.sets.recipe import Recipe, draw_recipes
-from starter.sources.sources import load_source
-from starter.tracks.accuracy.settings import AccuracySettings
+from starter.contest.accuracy.settings import AccuracySettings
+from starter.contest.build import build
+from starter.data.images.arrays import write_npz
+from starter.data.images.imageset import ImageSet
+from starter.data.operations import OPERATIONS, new_operations
+from starter.data.sets.recipe import Recipe, draw_recipes
+from starter.data.sources.sources import load_source
 from submission import Competition
 from submission.scoretable import Targets
 

@@ -32,16 +32,16 @@ from baselines.accuracy.cot import optimal_plan
 from baselines.accuracy.fd import frechet_distance
 from oracle.networks import Mlp
 from oracle.training import descent, drawn_images, train
-from starter.classifiers import ARCHITECTURES, Classifier
-from starter.classifiers.engine import computing
-from starter.encoders.choose import lite0
-from starter.images.imageset import ImageSet
+from starter.data.images.imageset import ImageSet
+from starter.data.operations import GROUPS, OPERATIONS
+from starter.data.operations.default import inverse_affine
+from starter.data.sets.recipe import CHUNK, Recipe, draw_recipes
+from starter.data.sources.sources import load_source
+from starter.models.classifiers import ARCHITECTURES, Classifier
+from starter.models.classifiers.engine import computing
+from starter.models.encoders.choose import lite0
 from starter.observing.image_stats import image_stats
 from starter.observing.observation import MetaTrain, Moments, Observation, Source
-from starter.operations import GROUPS, OPERATIONS
-from starter.operations.default import inverse_affine
-from starter.sets.recipe import CHUNK, Recipe, draw_recipes
-from starter.sources.sources import load_source
 from submission.arrays import FloatArray, Pixels
 from submission.competition import ENGINES, PRECISIONS
 from submission.random import MAGNITUDES

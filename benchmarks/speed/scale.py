@@ -39,20 +39,26 @@ import unseen
 import unseen.cli
 from leaderboard.publish import publish
 from leaderboard.submissions import submit
-from starter.classifiers import ARCHITECTURES, Classifier, load_classifier, new_network, save_classifier
-from starter.competition.cluster import connected
-from starter.images.imageset import ImageSet
-from starter.making.build import build
+from starter.contest.accuracy.settings import AccuracySettings
+from starter.contest.build import build
+from starter.contest.cluster import connected
+from starter.contest.tracks import TRACKS
+from starter.data.images.imageset import ImageSet
+from starter.data.sets.recipe import CHUNK, draw_recipes
+from starter.data.sets.rendering import FromRecipe
+from starter.data.sources.glyphs.digits import CLASSES
+from starter.data.sources.sources import load_source
+from starter.models.classifiers import (
+    ARCHITECTURES,
+    Classifier,
+    load_classifier,
+    new_network,
+    save_classifier,
+)
 from starter.observing.cache import Cache
 from starter.observing.image_stats import image_stats
 from starter.observing.observation import unmet
 from starter.observing.observe import Observer, observe
-from starter.sets.recipe import CHUNK, draw_recipes
-from starter.sets.rendering import FromRecipe
-from starter.sources.glyphs.digits import CLASSES
-from starter.sources.sources import load_source
-from starter.tracks.accuracy.settings import AccuracySettings
-from starter.tracks.tracks import TRACKS
 from submission import Competition
 from submission.arrays import Pixels
 from submission.competition import ENGINES

@@ -1,6 +1,6 @@
 """The export in the form of the DataCV challenge: answers without ids, and a scoring program for them.
 
-`starter.competition.materialize` writes the sets in the layout of DataCV's starter kit.
+`starter.contest.materialize` writes the sets in the layout of DataCV's starter kit.
 """
 
 from datetime import datetime

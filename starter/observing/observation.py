@@ -12,7 +12,7 @@ from submission import Competition
 from submission.arrays import BoolArray, FloatArray, IntArray, Pixels
 
 if TYPE_CHECKING:
-    from starter.classifiers import Classifier
+    from starter.models.classifiers import Classifier
 
 Value = TypeVar("Value")
 Made = TypeVar("Made", covariant=True)

@@ -14,8 +14,10 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from starter.classifiers import Classifier
-from starter.images.imageset import ImageSet
+from starter.data.images.imageset import ImageSet
+from starter.data.operations.default import luma
+from starter.data.sets.rendering import FromRecipe, Rendering
+from starter.models.classifiers import Classifier
 from starter.observing.cache import Arrays, Cache, Layout, fits
 from starter.observing.image_stats import image_stats
 from starter.observing.observation import (
@@ -29,8 +31,6 @@ from starter.observing.observation import (
     Moments,
     Observation,
 )
-from starter.operations.default import luma
-from starter.sets.rendering import FromRecipe, Rendering
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 from submission.files import digest_of

@@ -19,11 +19,11 @@ from safetensors import SafetensorError
 from safetensors.numpy import save
 from torch.nn.functional import cross_entropy
 
-from starter.classifiers.weights import with_sorted_header
-from starter.encoders import ImageEncoder
+from starter.data.sets.rendering import Rendering
+from starter.models.classifiers.weights import with_sorted_header
+from starter.models.encoders import ImageEncoder
 from starter.observing.cache import Arrays, Cache, Layout, fits
 from starter.observing.observe import HALF, Linear, Witness
-from starter.sets.rendering import Rendering
 from submission.arrays import FloatArray, IntArray
 from submission.errors import UnusableInput, why
 from submission.files import digest_of, write_bytes
@@ -94,7 +94,7 @@ class Referee(Witness):
     """A probe with its encoder and the cache for their observations.
 
     `encoder` loads the encoder when it is needed; `packed` is a file with observations of the public sets;
-    `place` is what computes, see `starter.classifiers.engine.place`.
+    `place` is what computes, see `starter.models.classifiers.engine.place`.
     """
 
     name: str

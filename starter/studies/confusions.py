@@ -19,15 +19,15 @@ import torch
 from matplotlib.cm import ScalarMappable
 from numpy.typing import NDArray
 
-from starter.classifiers import load_classifier
-from starter.images.figure import Drawn, new_figure
-from starter.images.reading import Fit
-from starter.sets.rendering import FromRecipe
+from starter.data.images.figure import Drawn, new_figure
+from starter.data.images.reading import Fit
+from starter.data.sets.rendering import FromRecipe
+from starter.data.wordnet.assign import path_similarity, wu_palmer
+from starter.data.wordnet.images import load_class_images
+from starter.data.wordnet.manifest import ASSIGNMENTS, ClassEntry, read_manifest
+from starter.data.wordnet.wordnet import WordNet, load_wordnet
+from starter.models.classifiers import load_classifier
 from starter.studies.study import Study
-from starter.wordnet.assign import path_similarity, wu_palmer
-from starter.wordnet.images import load_class_images
-from starter.wordnet.manifest import ASSIGNMENTS, ClassEntry, read_manifest
-from starter.wordnet.wordnet import WordNet, load_wordnet
 from submission.errors import UnusableInput
 from submission.progress import progress
 

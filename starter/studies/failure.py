@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import linregress, t
 
-from starter.detectors.metrics import auroc, detection_error, fpr
-from starter.shift.grid import kth_distance
+from starter.observing.detectors.metrics import auroc, detection_error, fpr
+from starter.studies.shift.grid import kth_distance
 from submission.arrays import BoolArray, FloatArray
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)

@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from starter.contest.ood.observe import DetectorSubject, MixSets
+from starter.data.operations.corruptions import CORRUPTIONS
+from starter.data.sets.recipe import Recipe
+from starter.data.sets.rendering import FromRecipe, Rendering
+from starter.data.sources.sources import load_images, set_names
 from starter.observing.observation import Observation
-from starter.operations.corruptions import CORRUPTIONS
-from starter.sets.recipe import Recipe
-from starter.sets.rendering import FromRecipe, Rendering
-from starter.sources.sources import load_images, set_names
 from starter.studies.failure import (
     TABLES,
     Detectors,
@@ -26,7 +27,6 @@ from starter.studies.failure import (
     nearest_distances,
 )
 from starter.studies.study import Study
-from starter.tracks.ood.observe import DetectorSubject, MixSets
 from submission import Competition
 from submission.arrays import FloatArray, IntArray
 from submission.errors import UnusableInput

@@ -17,15 +17,20 @@ from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 
-from starter.detectors import DETECTORS
-from starter.images.figure import Drawn, new_figure, new_panels
-from starter.images.imageset import ImageSet
-from starter.images.reading import Fit
-from starter.operations import GROUPS, OPERATIONS
-from starter.operations.operation import Params
-from starter.sets.recipe import Recipe
-from starter.sets.rendering import FromRecipe, Images, Rendering
-from starter.shift.grid import (
+from starter.contest.ood.observe import DetectorSubject, MixSets
+from starter.contest.tracks import sets_of
+from starter.data.images.figure import Drawn, new_figure, new_panels
+from starter.data.images.imageset import ImageSet
+from starter.data.images.reading import Fit
+from starter.data.operations import GROUPS, OPERATIONS
+from starter.data.operations.operation import Params
+from starter.data.sets.recipe import Recipe
+from starter.data.sets.rendering import FromRecipe, Images, Rendering
+from starter.data.sources.glyphs.digits import CLASSES, NATURAL, natural_set
+from starter.data.sources.oodsets import load_ood_sets, without_shared
+from starter.data.sources.sources import load_source
+from starter.observing.detectors import DETECTORS
+from starter.studies.shift.grid import (
     AXES,
     LEAST,
     LEVELS,
@@ -39,13 +44,8 @@ from starter.shift.grid import (
     shift_degrees,
     trend_table,
 )
-from starter.shift.laid import measured_degrees, open_laid, read_laid
-from starter.sources.glyphs.digits import CLASSES, NATURAL, natural_set
-from starter.sources.oodsets import load_ood_sets, without_shared
-from starter.sources.sources import load_source
+from starter.studies.shift.laid import measured_degrees, open_laid, read_laid
 from starter.studies.study import Study
-from starter.tracks.ood.observe import DetectorSubject, MixSets
-from starter.tracks.tracks import sets_of
 from submission import Competition, UnusableInput
 from submission.arrays import FloatArray, IntArray
 from submission.files import digest_of

@@ -13,16 +13,16 @@ import pandas as pd
 import torch
 from torch import nn
 
-from starter.classifiers import Classifier, new_network
-from starter.detectors import DETECTORS, Detector, by_name
-from starter.detectors.metrics import auroc
-from starter.images.imageset import ImageSet
-from starter.images.reading import Fit
+from starter.data.images.imageset import ImageSet
+from starter.data.images.reading import Fit
+from starter.data.sets.recipe import Recipe
+from starter.data.sets.rendering import FromRecipe
+from starter.data.sources.oodsets import load_ood_sets
+from starter.data.sources.sources import load_source
+from starter.models.classifiers import Classifier, new_network
+from starter.observing.detectors import DETECTORS, Detector, by_name
+from starter.observing.detectors.metrics import auroc
 from starter.observing.observation import Observation, Source
-from starter.sets.recipe import Recipe
-from starter.sets.rendering import FromRecipe
-from starter.sources.oodsets import load_ood_sets
-from starter.sources.sources import load_source
 from starter.studies.study import Study
 from submission.errors import UnusableInput
 from submission.progress import progress

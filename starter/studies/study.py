@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from starter.images.figure import save_png
+from starter.data.images.figure import save_png
 from submission.files import write_text
 
 

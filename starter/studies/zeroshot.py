@@ -6,17 +6,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from starter.encoders import Encoder
-from starter.encoders.choose import load_encoder
-from starter.images.imageset import ImageSet
-from starter.images.reading import Fit
-from starter.operations import GROUPS
-from starter.sets.recipe import Recipe
-from starter.shift.grid import AXES
-from starter.shift.laid import FILE, Decompose, choose_prompts, text_pca, train_laid
-from starter.sources.glyphs.digits import CLASSES, NATURAL, natural_set
-from starter.sources.sources import load_images, load_source, set_names
-from starter.sources.splits import Splits
+from starter.data.images.imageset import ImageSet
+from starter.data.images.reading import Fit
+from starter.data.operations import GROUPS
+from starter.data.sets.recipe import Recipe
+from starter.data.sources.glyphs.digits import CLASSES, NATURAL, natural_set
+from starter.data.sources.sources import load_images, load_source, set_names
+from starter.data.sources.splits import Splits
+from starter.models.encoders import Encoder
+from starter.models.encoders.choose import load_encoder
+from starter.studies.shift.grid import AXES
+from starter.studies.shift.laid import FILE, Decompose, choose_prompts, text_pca, train_laid
 from starter.studies.study import Study
 from submission.arrays import FloatArray, IntArray
 from submission.random import ZERO_SHOT

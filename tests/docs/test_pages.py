@@ -32,11 +32,11 @@ def folder(weights, tmp_path, monkeypatch):
     Networks are trained for one epoch or a few steps, and what is built is small.
     """
     monkeypatch.setattr("matplotlib.pyplot.show", lambda: None)
-    monkeypatch.setattr("starter.classifiers.train.train", shorter)
-    monkeypatch.setattr("starter.classifiers.networks.small.EPOCHS", 1)
-    monkeypatch.setattr("starter.classifiers.networks.small.STEPS", 1)
+    monkeypatch.setattr("starter.models.classifiers.train.train", shorter)
+    monkeypatch.setattr("starter.models.classifiers.networks.small.EPOCHS", 1)
+    monkeypatch.setattr("starter.models.classifiers.networks.small.STEPS", 1)
     monkeypatch.setattr("unseen.cli.participant.DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
-    monkeypatch.setattr("starter.making.build.build", smaller)
+    monkeypatch.setattr("starter.contest.build.build", smaller)
     monkeypatch.setattr("unseen.api.contest.make", smaller)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])

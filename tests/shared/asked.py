@@ -1,7 +1,7 @@
 """Settings of a build by their names, whichever of their parts these are in."""
 
-from starter.making.settings import settings_of
-from starter.tracks.settings import Settings
+from starter.contest.named_settings import settings_of
+from starter.contest.settings import Settings
 
 
 def accuracy_settings(**chosen: object) -> Settings:

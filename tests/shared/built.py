@@ -23,7 +23,7 @@ from submission import Competition
 from submission.files import digest_of, sha256
 
 if TYPE_CHECKING:
-    from starter.tracks.settings import Settings
+    from starter.contest.settings import Settings
 
 TEST_SEED = 11
 ARRAYS = {".npz", ".npy", ".safetensors"}
@@ -39,7 +39,7 @@ LIBRARY = ("unseen.api.",)
 
 def _networks() -> dict[Any, Any]:
     """Networks of the user's that are known, where any can be."""
-    module = sys.modules.get("starter.classifiers.networks.body")
+    module = sys.modules.get("starter.models.classifiers.networks.body")
     return module._used if module else {}
 
 
@@ -121,8 +121,8 @@ def _content(folder: Path) -> str:
 @pytest.fixture(scope="session")
 def glyphs(once: Once) -> None:
     """The embedded images, drawn once a machine: that takes four seconds in each process."""
-    from starter.images.imageset import ImageSet
-    from starter.sources.glyphs import digits
+    from starter.data.images.imageset import ImageSet
+    from starter.data.sources.glyphs import digits
 
     folder = once("glyphs", _write_glyphs)
 
@@ -136,7 +136,7 @@ def glyphs(once: Once) -> None:
 
 
 def _write_glyphs(folder: Path) -> None:
-    from starter.sources.glyphs.digits import PARTS, glyph_splits
+    from starter.data.sources.glyphs.digits import PARTS, glyph_splits
 
     for name in PARTS:
         part = getattr(glyph_splits(0), name)
@@ -150,8 +150,9 @@ def weights(once: Once, glyphs: None) -> Iterator[Path]:
 
     With them everything is built with fewer training and reference images to observe, 1,000 and 500.
     """
-    from starter.making import build, referees
-    from starter.sources.splits import Splits
+    from starter.contest import build
+    from starter.data.sources.splits import Splits
+    from starter.observing import referee_fit
 
     load = build.load_source
 
@@ -160,13 +161,13 @@ def weights(once: Once, glyphs: None) -> Iterator[Path]:
         return replace(splits, reference=splits.reference.take(np.arange(min(500, len(splits.reference)))))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(referees, "TRAIN_REF", 1000)
+        patch.setattr(referee_fit, "TRAIN_REF", 1000)
         patch.setattr(build, "load_source", fewer)
         yield once("weights", _copy_weights) / "tiny.safetensors"
 
 
 def _copy_weights(folder: Path) -> None:
-    from starter.classifiers.networks.small import EMBEDDED
+    from starter.models.classifiers.networks.small import EMBEDDED
 
     shutil.copyfile(EMBEDDED, folder / "tiny.safetensors")
 
@@ -203,7 +204,7 @@ def ood_folder(once: Once) -> Path:
 def _write_ood(root: Path) -> None:
     import cv2
 
-    from starter.sources.glyphs.digits import glyph_splits
+    from starter.data.sources.glyphs.digits import glyph_splits
 
     rng = np.random.default_rng(0)
     digits = rng.permutation(glyph_splits(0).train.images)
@@ -263,9 +264,9 @@ def ood_built(
 
 def _build(root: Path, settings: "Settings") -> None:
     """Build a competition, and beside it in ``observed`` one of which all is observed that methods ask for."""
-    from starter.making.build import build
+    from starter.contest.build import build
+    from starter.contest.tracks import open_subjects
     from starter.observing.observation import NEEDS, unmet
-    from starter.tracks.tracks import open_subjects
 
     observed = Competition.open(linked(build(root, settings, TEST_SEED).root, root.parent / "observed"))
     needs = tuple(need for need in NEEDS if not unmet((need,), observed))

@@ -4,10 +4,10 @@ from functools import cache
 
 import numpy as np
 
-from starter.encoders.captions import captioned_glyphs
-from starter.encoders.choose import load_encoder
-from starter.encoders.two_tower import LENGTH, train_encoder
-from starter.shift.laid import Laid
+from starter.models.encoders.captions import captioned_glyphs
+from starter.models.encoders.choose import load_encoder
+from starter.models.encoders.two_tower import LENGTH, train_encoder
+from starter.studies.shift.laid import Laid
 
 
 @cache

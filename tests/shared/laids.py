@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from starter.encoders import EncoderPair
-from starter.shift.laid import Laid
+from starter.models.encoders import EncoderPair
+from starter.studies.shift.laid import Laid
 
 
 def random_laid(length=16, seed=0):

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from starter.detectors.metrics import fpr
 from starter.observing import MetaTrain, Observation, ScoredMix, Source
+from starter.observing.detectors.metrics import fpr
 
 
 def mix(scores, metric="fpr95", name="m", logits=None):

@@ -6,8 +6,8 @@ from command_line import run
 from encoders import whole_laid
 from taxonomy import write_class_zip, write_taxonomy
 
-from starter.classifiers import read_classifier, save_classifier
-from starter.wordnet.labels import load_classes
+from starter.data.wordnet.labels import load_classes
+from starter.models.classifiers import read_classifier, save_classifier
 
 
 def class_files(folder, weights, monkeypatch):
@@ -26,6 +26,6 @@ def embedded_laid(folder, monkeypatch):
     """In `laid`, a matrix for the embedded encoder; photographs."""
     whole_laid().save(folder / "laid/laid.safetensors")
     (folder / "unseen-demo").symlink_to(folder / "contest")
-    monkeypatch.setattr("starter.encoders.two_tower.PHOTO_EPOCHS", (0, 1))
+    monkeypatch.setattr("starter.models.encoders.two_tower.PHOTO_EPOCHS", (0, 1))
     for name in ("cifar10", "cifar100"):
         write_class_zip(folder / f"{name}.zip", (f"{name} fox", f"{name} poodle"), 60)

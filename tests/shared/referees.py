@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from starter.encoders import ImageFunction
+from starter.models.encoders import ImageFunction
 
 LENGTH = 64
 

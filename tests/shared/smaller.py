@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from asked import changed
 
-from starter.classifiers.train import Trained, Training, train
-from starter.making.build import build
-from starter.sources.sources import load_source
-from starter.sources.splits import Splits
-from starter.tracks.settings import Settings
+from starter.contest.build import build
+from starter.contest.settings import Settings
+from starter.data.sources.sources import load_source
+from starter.data.sources.splits import Splits
+from starter.models.classifiers.train import Trained, Training, train
 from submission import Competition
 
 MOST = {"train_sets": 12, "val_sets": 4, "test_sets": 16, "set_size": 50}
@@ -28,7 +28,7 @@ def smaller(folder: Path, settings: Settings, *others: object, **named: object) 
 def shorter(asked: Training, *others: object) -> Trained:
     """Train for one epoch, on the first thousand images at most, and test on as many of each part."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("starter.classifiers.train.load_source", _some)
+        patch.setattr("starter.models.classifiers.train.load_source", _some)
         return train(replace(asked, epochs=1), *others)  # type: ignore[arg-type]
 
 

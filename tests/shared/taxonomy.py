@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 import pytest
 
-from starter.wordnet.wordnet import WordNet, load_wordnet, wordnet_folders
+from starter.data.wordnet.wordnet import WordNet, load_wordnet, wordnet_folders
 from submission import UnusableInput
 
 TREE = {

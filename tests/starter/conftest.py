@@ -3,7 +3,7 @@
 import pytest
 from taxonomy import write_taxonomy
 
-from starter.wordnet.wordnet import load_wordnet
+from starter.data.wordnet.wordnet import load_wordnet
 
 
 @pytest.fixture(scope="session")

@@ -177,9 +177,9 @@ def test_the_examples_of_the_help_run(name, folder, weights, monkeypatch):
     if name == "build":
         (folder / "elsewhere").mkdir()
         monkeypatch.chdir(folder / "elsewhere")
-        monkeypatch.setattr("starter.making.build.build", smaller)
+        monkeypatch.setattr("starter.contest.build.build", smaller)
     if name == "train":
-        monkeypatch.setattr("starter.classifiers.train.train", shorter)
+        monkeypatch.setattr("starter.models.classifiers.train.train", shorter)
     if name == "audit":
         unguessable(folder / "contest")
     if name == "estimate":
@@ -208,8 +208,8 @@ def test_the_version_is_that_of_the_package():
 
 @pytest.mark.slow
 def test_the_demo_of_the_ood_track_has_a_table_a_metric(folder, monkeypatch):
-    monkeypatch.setattr("starter.making.build.build", smaller)
-    monkeypatch.setattr("starter.detectors.metrics.DRAWS", 2)
+    monkeypatch.setattr("starter.contest.build.build", smaller)
+    monkeypatch.setattr("starter.observing.detectors.metrics.DRAWS", 2)
     text = run("demo", "mixes", "--track", "ood").text
     assert text.index("FPR@95\n\nmethod") < text.index("AUROC\n\nmethod")
     assert all(name in text for name in ("constant", "gscore-ude-w", "plugin-mpe", "odin", "noise floor"))
@@ -284,7 +284,7 @@ def test_an_interrupt_says_how_to_go_on(folder, monkeypatch):
     def stop(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("starter.competition.show.contact_sheet", stop)
+    monkeypatch.setattr("starter.contest.show.contact_sheet", stop)
     result = run("show", "contest", check=False)
     assert (result.code, "run the same command again to continue" in result.text) == (130, True)
 

@@ -8,13 +8,13 @@ from typing import Any
 import pandas as pd
 
 from baselines.run.tabular import MEASURES, NEEDS
-from starter.making.build import build as make
-from starter.making.presets import preset as settings_of_preset
-from starter.making.settings import settings_of
+from starter.contest.build import build as make
+from starter.contest.named_settings import settings_of
+from starter.contest.presets import preset as settings_of_preset
+from starter.contest.subject import Subject
+from starter.contest.tracks import open_subjects
 from starter.observing.observation import NEEDS as NAMES
 from starter.observing.observation import MetaTrain, Seen, unmet
-from starter.tracks.subject import Subject
-from starter.tracks.tracks import open_subjects
 from submission.competition import PARTS, Competition
 from submission.errors import UnusableInput
 from submission.ids import make_id, split_id

@@ -23,7 +23,7 @@ from submission.table import html_table
 
 if TYPE_CHECKING:
     from baselines.report.report import Report
-    from starter.images.figure import Drawn
+    from starter.data.images.figure import Drawn
 
 DEFAULT = {
     "accuracy": (
@@ -113,7 +113,7 @@ class Evaluation(pd.DataFrame):
         It has one panel per method and subject. A notebook shows the figure; `savefig` writes it.
         """
         from baselines.report.page import draw_predictions
-        from starter.images.figure import new_panels
+        from starter.data.images.figure import new_panels
 
         report = self.report
         figure, panels = new_panels(len(report.runs), most=4, width=3.4, height=3.4)

@@ -11,8 +11,8 @@ from unseen.cli import options
 from unseen.cli.options import Many
 
 if TYPE_CHECKING:
-    from starter.classifiers.train import Training
-    from starter.tracks.settings import Settings
+    from starter.contest.settings import Settings
+    from starter.models.classifiers.train import Training
 
 
 def build(
@@ -52,17 +52,17 @@ def build(
         raise UnusableInput("name the folder to build in: unseen build DIR")
     asked = _asked(settings, preset, track, given)
     if write_settings:
-        from starter.making.settings import write_file
+        from starter.contest.named_settings import write_file
 
         write_file(write_settings, asked)
         options.tell_next("build", "DIR", "--settings", write_settings)
         return
 
     from leaderboard.feedback import price
-    from starter.classifiers import Spec
-    from starter.competition.audit import rank_warnings
-    from starter.competition.cluster import connected
-    from starter.making import build as making
+    from starter.contest import build as making
+    from starter.contest.audit import rank_warnings
+    from starter.contest.cluster import connected
+    from starter.models.classifiers import Spec
 
     own = [*network, *filter(None, (Spec.parse(text).own_code for text in asked.classifiers))]
     options.use_networks(own)
@@ -85,8 +85,8 @@ def build(
 
 def _asked(file: Path | None, name: str, track: str, given: Mapping[str, Any]) -> "Settings":
     """Returns the settings: those of the options, else of the file, else of the preset, else the defaults."""
-    from starter.making.presets import preset
-    from starter.making.settings import read_file, settings_of
+    from starter.contest.named_settings import read_file, settings_of
+    from starter.contest.presets import preset
 
     found = read_file(file) if file else {}
     stated = str(found.pop("track", "accuracy"))
@@ -111,7 +111,7 @@ def train(
         out: The .safetensors file to write.
         device: cpu, cuda, ... [a GPU if there is one, else cpu]
     """
-    from starter.classifiers import train as training
+    from starter.models.classifiers import train as training
 
     echo(training.train(asked, out, device))
     usual = training.Training(asked.arch)

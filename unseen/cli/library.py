@@ -8,24 +8,24 @@ from pathlib import Path
 from typing import Any, Literal
 
 FUNCTIONS = {
-    "show": "starter.competition.show:show",
-    "materialize": "starter.competition.materialize:materialize",
+    "show": "starter.contest.show:show",
+    "materialize": "starter.contest.materialize:materialize",
     "backup": "leaderboard.verify:backup",
     "compare": "leaderboard.compare:compare",
-    "classes assign": "starter.wordnet.assign:assign_classes",
-    "classes halves": "starter.wordnet.images:write_halves",
+    "classes assign": "starter.data.wordnet.assign:assign_classes",
+    "classes halves": "starter.data.wordnet.images:write_halves",
     "classes graph": "starter.studies.confusions:graph_study",
-    "shift encoder": "starter.encoders.two_tower:photo_encoder",
+    "shift encoder": "starter.models.encoders.two_tower:photo_encoder",
     "shift laid": "starter.studies.zeroshot:laid_study",
     "shift measure": "starter.studies.grid:measure_degrees",
     "shift grid": "starter.studies.grid:grid_study",
-    "shift generate": "starter.synis.synis:synis",
+    "shift generate": "starter.studies.synis:synis",
     "detectors failure": "starter.studies.failure_study:failure_study",
     "detectors sanity": "starter.studies.sanity:sanity",
 }
 """The function of each command, which returns a study, or what to print."""
 SETTINGS = {
-    "Training": "starter.classifiers.train:Training",
+    "Training": "starter.models.classifiers.train:Training",
     "Asked": "unseen.estimation.inputs:Asked",
 }
 """The classes whose fields are options of a command that has a parameter of the class."""

@@ -112,7 +112,7 @@ def declare(each: Parameter, placeholder: str, text: str, flag: str = "", **how:
 
 def settings_of_build() -> dict[str, Parameter]:
     """Returns an option for every setting, by name; those that a first competition needs are first."""
-    from starter.making.settings import TRACKS, extra_of, fields_of, flag_of, help_of
+    from starter.contest.named_settings import TRACKS, extra_of, fields_of, flag_of, help_of
 
     fields = {name: field for track in TRACKS for name, field in fields_of(track).items()}
     often, others = dict[str, Parameter](), dict[str, Parameter]()
@@ -137,7 +137,7 @@ def now() -> datetime:
 def use_networks(networks: Many | None) -> None:
     """Make networks of the user's own, each a module:function, known by their names."""
     if networks:
-        from starter.classifiers import use_network
+        from starter.models.classifiers import use_network
 
         for spec in networks:
             use_network(spec)

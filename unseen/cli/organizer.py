@@ -203,7 +203,7 @@ def audit(competition: "Competition", *, device: str = "cpu") -> None:
     Example: unseen audit contest
     """
     from leaderboard.audit import audit as audit_submissions
-    from starter.competition import audit as checks
+    from starter.contest import audit as checks
 
     found = [*checks.audit(competition, device)]
     found += [checks.Finding("warning", text) for text in audit_submissions(competition)]
@@ -263,7 +263,7 @@ def export(
         raise UnusableInput("name the folder to write to: unseen export PLATFORM DIR OUT, or use --dry-run")
     write(competition, platform, out, first)
     if platform == "datacv":
-        from starter.competition.materialize import materialize
+        from starter.contest.materialize import materialize
 
         for part in filter(competition.sets, ("train", "val", "test")):
             materialize(competition, out=out / "participants", layout="datacv", part=part)

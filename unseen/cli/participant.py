@@ -31,9 +31,9 @@ def demo(folder: Path = Path("unseen-demo"), *, track: str = "accuracy") -> None
 
     from baselines.run.predict import predict as run
     from leaderboard.publish import organizer_table, publish
-    from starter.competition.cluster import use_one_thread
-    from starter.making.build import build as make
-    from starter.making.settings import settings_of
+    from starter.contest.build import build as make
+    from starter.contest.cluster import use_one_thread
+    from starter.contest.named_settings import settings_of
     from unseen.api.methods import DEFAULT, methods_of
 
     use_one_thread()
@@ -70,10 +70,12 @@ def new_method(name: str, *, track: str = "accuracy", sklearn: bool = False) -> 
         name: A module name in lower case, such as my_method.
         sklearn: Write a scikit-learn pipeline instead.
     """
-    from baselines.run import user_method
+    from baselines.run.user_method import class_name
+    from unseen.templates.new_method import MODEL
+    from unseen.templates.new_method import new_method as write
 
-    echo(user_method.new_method(name, Path.cwd(), track, sklearn))
-    method = user_method.MODEL if sklearn else user_method.class_name(name)
+    echo(write(name, Path.cwd(), track, sklearn))
+    method = MODEL if sklearn else class_name(name)
     tell_next("check-method", f"{name}:{method}", *of_track(track))
 
 
@@ -120,7 +122,7 @@ def predict(
     chosen = chosen_for(competition, names, changes, called, everything)
 
     from baselines.run.predict import predict as run
-    from starter.competition.cluster import connected
+    from starter.contest.cluster import connected
     from starter.observing.cache import place_cache
     from submission.scoretable import validation_report
     from submission.scoring import validate as check
@@ -211,7 +213,7 @@ def ablate(
         seeds: Number of seeds with which each oracle is trained.
         splits: OOD track: more random splits (paper: 5).
     """
-    from starter.competition.cluster import connected
+    from starter.contest.cluster import connected
     from starter.observing.cache import place_cache
 
     if cache:

@@ -23,7 +23,7 @@ from submission.page import encoded, harmless, templates
 from submission.table import text_table
 
 if TYPE_CHECKING:
-    from starter.images.figure import Drawn
+    from starter.data.images.figure import Drawn
 
 SHOWN = ("images", "accuracy", "low", "high", "difference", "fallen", "distance", "outside")
 """Attributes of a `SetEstimate` that are columns of the table."""
@@ -196,7 +196,7 @@ class Estimation:
 
     def plot(self) -> "Drawn":
         """Returns a chart of the estimates with their intervals, in the order of the sets."""
-        from starter.images.figure import new_figure  # Matplotlib is slow to import
+        from starter.data.images.figure import new_figure  # Matplotlib is slow to import
 
         figure = new_figure(4.4, min(0.24 * len(self.sets) + 0.9, 20))
         axes = figure.subplots()

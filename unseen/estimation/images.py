@@ -11,23 +11,23 @@ from types import MappingProxyType
 
 import numpy as np
 
+from baselines.accuracy.gated import Gated
 from baselines.contract.families import blocks
 from baselines.contract.intervals import Remoteness
-from oracle.gated import Gated
-from starter.classifiers import Classifier, load_classifier
-from starter.classifiers.engine import chosen
-from starter.classifiers.weights import OtherClasses
-from starter.encoders import ImageEncoder
-from starter.images.files import open_tree
-from starter.images.imageset import ImageSet
-from starter.images.reading import Fit, read_images
-from starter.making.referees import fit_referees, load_referees
+from starter.data.images.files import open_tree
+from starter.data.images.imageset import ImageSet
+from starter.data.images.reading import Fit, read_images
+from starter.data.sets.recipe import draw_recipes
+from starter.data.sets.rendering import FromRecipe
+from starter.data.sources.splits import Splits
+from starter.models.classifiers import Classifier, load_classifier
+from starter.models.classifiers.engine import chosen
+from starter.models.classifiers.weights import OtherClasses
+from starter.models.encoders import ImageEncoder
 from starter.observing.cache import Cache
 from starter.observing.observation import MetaTrain, Observation, Source
 from starter.observing.observe import Observer, observe_all
-from starter.sets.recipe import draw_recipes
-from starter.sets.rendering import FromRecipe
-from starter.sources.splits import Splits
+from starter.observing.referee_fit import fit_referees, load_referees
 from submission.arrays import IntArray, Pixels
 from submission.errors import UnusableInput, printable, unusable
 from unseen.estimation.estimation import Estimation
@@ -75,7 +75,7 @@ def estimate_images(
 ) -> tuple[Estimation, dict[str, list[tuple[str, Pixels]]]]:
     """Returns the estimates for folders or zips of images, and the files and images of each set by its name.
 
-    The model is NAME=WEIGHTS, see `starter.classifiers.load_classifier`; its classes are the `named`
+    The model is NAME=WEIGHTS, see `starter.models.classifiers.load_classifier`; its classes are the `named`
     ones, or the names of the labelled folders, sorted.
     """
     size = (asked.image_size, asked.image_size) if asked.image_size else None

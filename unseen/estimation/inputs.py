@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from starter.images.arrays import read_arrays, read_npy
+from starter.data.images.arrays import read_arrays, read_npy
 from submission.arrays import FloatArray, IntArray
 from submission.errors import UnusableInput, printable, unusable, why
 
@@ -250,7 +250,7 @@ def by_name(given: Sets, names: Sequence[str] = ()) -> dict[str, Array]:
 
 def read_batches(model: Model, labelled: Any, sets: Any) -> tuple[Any, Any, dict[str, Any], Any]:
     """Returns logits, labels, logits of the sets and features of all, from a model and batches of images."""
-    from starter.classifiers.networks.body import run_batches
+    from starter.models.classifiers.networks.body import run_batches
 
     logits, features, labels = run_batches(model, labelled)
     if not labels:

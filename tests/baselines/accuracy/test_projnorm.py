@@ -10,8 +10,8 @@ from torch.nn.functional import cross_entropy
 
 from baselines.accuracy.projnorm import ProjNorm
 from baselines.contract.conformance import CLASSES, example_meta_train, example_observation
-from starter.classifiers import Classifier
-from starter.classifiers.networks.small import Small
+from starter.models.classifiers import Classifier
+from starter.models.classifiers.networks.small import Small
 from starter.observing import Observation
 
 QUICK = {"iterations": 3, "batch_size": 16, "learning_rate": 0.01}

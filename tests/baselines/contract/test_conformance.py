@@ -9,8 +9,8 @@ from slow import some_slow
 
 from baselines import BASELINES, OOD_BASELINES, Estimator
 from baselines.contract.conformance import check_method
-from baselines.run.my_method import MyMethod
 from oracle import ORACLES
+from unseen.templates.my_method import MyMethod
 
 QUICK = {
     "ora-a": {"iterations": 30, "batch_size": 100},

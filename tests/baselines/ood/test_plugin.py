@@ -16,7 +16,7 @@ from baselines.ood.plugin import (
     ood_scores,
     plug_in,
 )
-from starter.detectors.metrics import DETECTION_METRICS, fpr
+from starter.observing.detectors.metrics import DETECTION_METRICS, fpr
 from submission.errors import UnusableInput
 
 RNG = np.random.default_rng(0)

@@ -21,7 +21,7 @@ from baselines.report.gscore import (
     make_table,
     write_table,
 )
-from starter.detectors.metrics import fpr
+from starter.observing.detectors.metrics import fpr
 from submission.errors import UnusableInput
 
 META = gaussian_mixes(sets=40, n=400, share=(0.5, 0.5))

@@ -16,8 +16,8 @@ from sklearn.ensemble import RandomForestRegressor
 from baselines import BASELINES, Estimator
 from baselines.run.predict import log_run, predict, verify_entry
 from baselines.run.tabular import Tabular
-from starter.tracks.accuracy.observe import ClassifierSubject
-from starter.tracks.sets import PublicSets
+from starter.contest.accuracy.observe import ClassifierSubject
+from starter.observing.sets import PublicSets
 from submission import InvalidSubmission, UnusableInput
 from submission.files import sha256
 from submission.predictions import predicted_files, write_answer, write_predictions

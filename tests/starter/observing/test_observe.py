@@ -8,10 +8,12 @@ import pytest
 import torch
 from PIL import Image
 
-from starter.classifiers import Classifier
-from starter.classifiers.networks.small import Small
-from starter.images.arrays import write_npz
-from starter.images.imageset import ImageSet
+from starter.data.images.arrays import write_npz
+from starter.data.images.imageset import ImageSet
+from starter.data.sets.recipe import Recipe
+from starter.data.sets.rendering import FromFile, FromRecipe
+from starter.models.classifiers import Classifier
+from starter.models.classifiers.networks.small import Small
 from starter.observing.cache import Cache
 from starter.observing.image_stats import image_stats
 from starter.observing.observation import NEEDS, ROTATED
@@ -23,8 +25,6 @@ from starter.observing.observe import (
     observe_all,
     read,
 )
-from starter.sets.recipe import Recipe
-from starter.sets.rendering import FromFile, FromRecipe
 from submission.errors import UnusableInput
 
 CLASSES = tuple("abcde")

@@ -9,10 +9,12 @@ from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from starter.classifiers import Classifier
-from starter.classifiers.networks.small import SMALL_MEAN, SMALL_STD, Small
-from starter.encoders import ImageFunction
-from starter.images.imageset import ImageSet
+from starter.data.images.imageset import ImageSet
+from starter.data.sets.recipe import Recipe
+from starter.data.sets.rendering import FromRecipe
+from starter.models.classifiers import Classifier
+from starter.models.classifiers.networks.small import SMALL_MEAN, SMALL_STD, Small
+from starter.models.encoders import ImageFunction
 from starter.observing.cache import Cache
 from starter.observing.observe import Observer, observe, read
 from starter.observing.referee import (
@@ -25,8 +27,6 @@ from starter.observing.referee import (
     packed_name,
     write_packed,
 )
-from starter.sets.recipe import Recipe
-from starter.sets.rendering import FromRecipe
 from submission import UnusableInput
 
 RNG = np.random.default_rng(0)

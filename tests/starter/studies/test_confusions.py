@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 from taxonomy import synset_id, write_class_zip, write_taxonomy
 
-from starter.classifiers import read_classifier
+from starter.data.wordnet.assign import path_similarity, wu_palmer
+from starter.data.wordnet.manifest import ClassEntry, write_manifest
+from starter.models.classifiers import read_classifier
 from starter.studies.confusions import (
     graph_study,
     graph_text,
@@ -14,8 +16,6 @@ from starter.studies.confusions import (
     prediction_graph,
     sizes,
 )
-from starter.wordnet.assign import path_similarity, wu_palmer
-from starter.wordnet.manifest import ClassEntry, write_manifest
 from submission import UnusableInput
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from starter.detectors.metrics import auroc
+from starter.observing.detectors.metrics import auroc
 from starter.studies.failure import (
     ALL,
     TABLES,

@@ -5,11 +5,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from starter.detectors.metrics import auroc
-from starter.sets.rendering import FromRecipe
+from starter.contest.ood.observe import DetectorSubject, MixSets
+from starter.data.sets.rendering import FromRecipe
+from starter.observing.detectors.metrics import auroc
 from starter.studies.failure import TABLES
 from starter.studies.failure_study import failure_study, report_text
-from starter.tracks.ood.observe import DetectorSubject, MixSets
 from submission.errors import UnusableInput
 
 

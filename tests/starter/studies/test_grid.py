@@ -7,12 +7,12 @@ import pytest
 from built import linked
 from laids import random_laid
 
-from starter.classifiers import read_classifier
-from starter.detectors.metrics import auroc
-from starter.shift.grid import shift_degrees
+from starter.contest.ood.observe import MixSets
+from starter.models.classifiers import read_classifier
+from starter.observing.detectors.metrics import auroc
+from starter.observing.sets import PublicSets
 from starter.studies.grid import grid_images, grid_study, grid_text, measure_degrees
-from starter.tracks.ood.observe import MixSets
-from starter.tracks.sets import PublicSets
+from starter.studies.shift.grid import shift_degrees
 from submission import Competition, UnusableInput
 
 FEW = ("msp", "energy", "knn")
@@ -97,7 +97,7 @@ def test_everything_is_written_and_shown(study, tmp_path):
 
 def test_the_second_run_reads_the_cache(built, study, arguments, monkeypatch):
     monkeypatch.setattr("starter.observing.observe.Observer.compute", None)
-    monkeypatch.setattr("starter.shift.laid.shift_degrees", None)
+    monkeypatch.setattr("starter.studies.shift.laid.shift_degrees", None)
     again = grid_study(built, **arguments, detectors=FEW, images=1000)
     pd.testing.assert_frame_equal(again.tables["cells"], study.tables["cells"])
 

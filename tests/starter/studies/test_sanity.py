@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from starter.classifiers import use_network
-from starter.detectors import DETECTORS, Detector
-from starter.sources.glyphs.digits import CLASSES, glyph_splits
+from starter.data.sources.glyphs.digits import CLASSES, glyph_splits
+from starter.models.classifiers import use_network
+from starter.observing.detectors import DETECTORS, Detector
 from starter.studies.sanity import SHIFTS, random_classifier, sanity, sanity_text
 from submission.errors import UnusableInput
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from starter.encoders import EncoderPair
-from starter.images.imageset import ImageSet
-from starter.shift.laid import text_pca
-from starter.sources.glyphs.digits import glyph_splits
+from starter.data.images.imageset import ImageSet
+from starter.data.sources.glyphs.digits import glyph_splits
+from starter.models.encoders import EncoderPair
+from starter.studies.shift.laid import text_pca
 from starter.studies.zeroshot import labelled_sets, zero_shot, zero_shot_table, zero_shot_text
 
 

@@ -8,7 +8,7 @@ import pytest
 from audits import unguessable
 from command_line import run
 
-from starter.sources.glyphs.digits import glyph_splits
+from starter.data.sources.glyphs.digits import glyph_splits
 from submission.competition import Competition
 
 SMALL = ("--train-sets", 4, "--val-sets", 2, "--test-sets", 4, "--set-size", 40)

@@ -10,8 +10,8 @@ from laids import random_laid
 from prepared import class_files, embedded_laid
 from taxonomy import write_class_zip
 
-from starter.encoders.two_tower import LENGTH
-from starter.shift.laid import Laid
+from starter.models.encoders.two_tower import LENGTH
+from starter.studies.shift.laid import Laid
 
 
 def test_a_class_manifest_tells_what_was_matched_and_assigned(folder, weights, monkeypatch):

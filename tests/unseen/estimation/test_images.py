@@ -11,7 +11,7 @@ import torch
 from command_line import run
 from safetensors.torch import save_file
 
-from starter.sources.glyphs.digits import CLASSES, glyph_splits
+from starter.data.sources.glyphs.digits import CLASSES, glyph_splits
 from submission.errors import UnusableInput
 from unseen.estimation.images import Asked, estimate_images, parted
 

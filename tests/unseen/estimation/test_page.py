@@ -11,7 +11,7 @@ from browser import axe as axe
 from PIL import Image
 
 import unseen
-from starter.images.reading import Fit
+from starter.data.images.reading import Fit
 from unseen.estimation.estimation import write_estimation
 from unseen.estimation.images import read_unlabelled
 

@@ -1,1 +1,0 @@
-"""Reading, showing, exporting and auditing a built competition, and work on it on a cluster."""

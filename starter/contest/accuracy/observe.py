@@ -1,0 +1,68 @@
+"""The subjects of the accuracy track: classifiers, with their meta-train sets and the sets to predict."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from starter.contest.plan import Labels, Plan, Values
+from starter.contest.settings import Settings
+from starter.contest.subject import Subject
+from starter.data.sets.rendering import Rendering
+from starter.observing.observation import Lazy, MetaTrain, Observation
+from starter.observing.observe import observe_all
+from starter.observing.sets import REFERENCES, PublicSets
+from submission import Competition, make_id
+from submission.scoring import read_targets
+
+
+class ClassifierSubject(Subject):
+    """A classifier, whose accuracy is to be predicted, and which observes sets."""
+
+    def observe(self, renderings: Sequence[Rendering]) -> Lazy[Observation]:
+        """Returns observations of the sets, from the cache or computed."""
+        return observe_all(renderings, self.observer, self.needs)
+
+    def meta_train(self) -> MetaTrain:
+        """See `Subject`."""
+        sets = self.sets.train
+        observed = self.observe(sets)
+        labels = [rendering.labels() for rendering in sets]
+        correct = [
+            observation.predicted == truth
+            for observation, truth in zip(observe_all(sets, self.observer, ()), labels, strict=True)
+        ]
+        targets = read_targets(self.sets.competition, "train")
+        return MetaTrain(
+            self.source,
+            observed,
+            np.array([targets[make_id(self.name, rendering.name)] for rendering in sets]),
+            correct,
+            [rendering.recipe.families for rendering in sets],
+            bases=[rendering.recipe.indices(rendering.base) for rendering in sets],
+            labels=labels,
+        )
+
+    def observations(self, part: str) -> Lazy[Observation]:
+        """See `Subject`."""
+        return self.observe(self.sets.stored(part))
+
+
+def measure(
+    draft: Competition, settings: Settings, plan: Plan, labels: Labels, needs: tuple[str, ...], device: str
+) -> tuple[Values, Values]:
+    """Observe every set with every classifier; returns the accuracies, and no deviations.
+
+    The deviation of an accuracy follows from the number of images.
+    """
+    sets = PublicSets(draft)
+    accuracy: Values = {part: {} for part in labels}
+    for name in draft.subjects:
+        subject = ClassifierSubject.open(sets, name, needs, device)
+        subject.observe([sets.find(*each) for each in REFERENCES])
+        for part, truth in labels.items():
+            renderings = sets.train if part == "train" else sets.stored(part)
+            subject.observe(renderings)
+            for observation in observe_all(renderings, subject.observer, ()):
+                right = observation.predicted == truth[observation.set_name]
+                accuracy[part][make_id(name, observation.set_name)] = float(right.mean())
+    return accuracy, {}

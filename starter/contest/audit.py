@@ -1,0 +1,321 @@
+"""Audit of a competition: what could reveal a hidden label, and what makes ranks accidents, one line each.
+
+A check is a function in `LEAKS` or `ACCIDENTS`, which yields a finding for everything that it finds.
+"""
+
+import json
+import math
+import os
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pandas as pd
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from starter.contest.accuracy.plan import LEAKED_SHARE
+from starter.contest.record import read_record
+from starter.contest.subject import open_observer
+from starter.data.images.arrays import read_npz
+from starter.data.sets.mix import Mix
+from starter.models.classifiers.engine import may_differ
+from starter.observing.cache import cache_of
+from starter.observing.detectors.metrics import auroc
+from starter.observing.observe import read
+from starter.observing.sets import PublicSets
+from submission import Competition
+from submission.arrays import BoolArray, Pixels
+from submission.metrics import FEWEST_FAMILIES
+from submission.progress import progress
+from submission.random import AUDIT
+from submission.scoretable import Targets, constant_error
+from submission.solution import solution_of, whole_solution
+
+PATCH, SHARED, CONTRAST = 8, 3, 16
+"""Side of a patch in pixels, patches that two mixes share by no accident, least range of values in one."""
+PATCHES = 625
+"""Number of patches of an image that are compared, about: all of an image of 32 x 32 pixels."""
+QUALITIES = (75, 85, 95)
+"""Qualities of JPEG with which images are compressed again: one that was compressed so changes little."""
+TELLING = 0.8
+"""Smallest AUC of IND against OOD at which a cheap statistic tells them apart."""
+SKILL = 0.2
+"""Least gain of a classifier over guessing, as a fraction of a perfect one's."""
+SPREAD = 2.0
+"""Smallest standard deviation of the truths, as a multiple of their sampling noise."""
+FEWEST_SETS = 10
+"""Fewest public sets for a meaningful public score."""
+DIGIT = 0.01
+"""Smallest useful step of published scores, as a fraction of a score's standard error."""
+VARIED = {
+    "accuracy": "build with larger sets (--set-size), or stronger or more varied shifts",
+    "ood": "build with larger sets (--set-size), or more varied OOD sets (--ood)",
+}
+"""What makes the true values of a track's sets differ by more than noise."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A line of text on a leak or an accident, graded "error" (to be fixed first), "warning" or "note"."""
+
+    grade: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.grade:<7}  {self.text}"
+
+
+def audit(competition: Competition, device: str = "cpu") -> tuple[Finding, ...]:
+    """Returns all findings in the organizer's copy, errors first."""
+    competition.require_private()
+    found = [finding for check in LEAKS for finding in check(competition)]
+    found += rank_warnings(competition, device)
+    return tuple(sorted(found, key=lambda finding: ("error", "warning", "note").index(finding.grade)))
+
+
+def rank_warnings(competition: Competition, device: str = "cpu") -> Iterator[Finding]:
+    """Yield a warning for each reason why a competition may not rank methods by their worth."""
+    for text in chain(near_chance(competition, device), *(check(competition) for check in ACCIDENTS)):
+        yield Finding("warning", text)
+
+
+def practice(competition: Competition) -> Iterator[Finding]:
+    """Yield whether labels can be looked up, in public images or in another test set of the same images."""
+    if competition.visibility == "practice":
+        yield Finding("warning", "practice: the test images are public, so that labels can be looked up")
+    turns = re.findall(r'"turn:(\d+):(\d+):', json.dumps(read_record(competition.root)))
+    if (most := max((1 + int(turn) // int(around) for turn, around in turns), default=1)) > 1:
+        text = f"each base image stands in {most} of {len(turns)} test sets, and a clean copy tells on a"
+        yield Finding("warning", f"{text} blurred one: make fewer or smaller sets")
+
+
+def permissions(competition: Competition) -> Iterator[Finding]:
+    """Yield folders that others can read: private/, and a cache that tells IND from OOD images."""
+    folders, cache = [competition.private], cache_of(competition.root).root
+    if competition.track == "ood" and isinstance(cache, Path) and cache.is_dir():
+        folders.append(cache)
+    for folder in folders:
+        mode = folder.stat().st_mode & 0o777
+        if mode & 0o077:
+            yield Finding("error", f"{folder} is open to others (mode {mode:04o}): chmod 700 {folder}")
+
+
+def seed(competition: Competition) -> Iterator[Finding]:
+    """Yield a test seed that can be guessed."""
+    if read_record(competition.root).get("test_seed", 2**32) < 2**32:
+        text = "the test seed is below 2^32 and can be guessed: build another folder without --test-seed"
+        yield Finding("error", text)
+
+
+def strays(competition: Competition) -> Iterator[Finding]:
+    """Yield the files in public/ that are not from the build; `pack` omits them, but a copy has them.
+
+    What the build writes tells nothing hidden; nobody knows what other files tell.
+    """
+    private, listed = competition.private.resolve(), {*competition.files, "competition.json"}
+    for path in sorted(competition.public.rglob("*")):
+        if path.is_symlink() and Path(os.path.realpath(path)).is_relative_to(private):
+            yield Finding("error", f"{path} leads into {competition.private}: remove the link")
+        elif path.is_file() and path.relative_to(competition.public).as_posix() not in listed:
+            yield Finding("error", f"{path} is not part of the competition: remove it")
+
+
+def equal_pixels(competition: Competition) -> Iterator[Finding]:
+    """Yield test sets with public images, pixel for pixel, and mixes with images of other test mixes.
+
+    Only IND images could be in mixes of several OOD sets.
+    """
+    files = [name for name in competition.files if name.endswith(".npz") and not name.startswith("test/")]
+    public = {file: _hashes(competition, file) for file in files}
+    names = competition.sets("test")
+    tests = {name: _hashes(competition, f"test/{name}.npz") for name in progress(names, "compare pixels")}
+    for name, mine in tests.items():
+        n = competition.sizes["test"][name]
+        found, where = max((len(mine & theirs), file) for file, theirs in public.items())
+        if found:
+            grave = competition.visibility == "hidden" or found > LEAKED_SHARE * n
+            text = f"{found} of the {n} images of test set {name} stand in public/{where}, pixel for pixel"
+            yield Finding("error" if grave else "warning", f"{text}: take them out, build again")
+    mixes = Counter(chain.from_iterable(tests.values()))
+    counts = [sum(mixes[digest] > 1 for digest in mine) for mine in tests.values()]
+    if competition.track == "ood" and any(counts):
+        sets = f"{np.count_nonzero(counts)} of {len(counts)} test mixes"
+        text = f"{max(counts)} images of a mix and fewer, in {sets}, stand in other test mixes too"
+        yield Finding("error", f"{text}, which tells IND images from OOD images: build again")
+
+
+def _hashes(competition: Competition, file: str) -> frozenset[bytes]:
+    """Returns the hashes of a file's images, without those of a single colour: any image can become these."""
+    images = read_npz(competition.file(file))
+    varied = (images.images != images.images[:, :1, :1]).any(axis=(1, 2, 3))
+    return frozenset(images.take(np.flatnonzero(varied)).hashes()) if varied.any() else frozenset()
+
+
+def shared_patches(competition: Competition) -> Iterator[Finding]:
+    """Yield mixes with OOD images that share patches with those of another mix: parts of one photograph."""
+    frames = [
+        pd.DataFrame({"mix": name, "image": number, "patch": _patches(image)})
+        for name, images, is_ood in _mixes(competition)
+        for number, image in enumerate(images[is_ood])
+    ]
+    if frames:
+        patches = pd.concat(frames)
+        shared = patches[patches.groupby("patch")["mix"].transform("nunique") > 1]
+        counts = shared.groupby(["mix", "image"]).size()
+        for name, count in counts[counts >= SHARED].groupby("mix").size().items():
+            text = f"{count} OOD images of test mix {name} share {PATCH} x {PATCH} pixels with another mix's"
+            yield Finding("warning", f"{text}, which tells them from IND images: take images of other scenes")
+
+
+def _patches(image: Pixels) -> NDArray[np.uint64]:
+    """Returns hashes of the patches of several colours of an image (h, w, 3), in large images of a share."""
+    rng = AUDIT(0)
+    colour, down, right = (rng.integers(2**64, size=n, dtype=np.uint64) for n in (3, PATCH, PATCH))
+    keys = sliding_window_view(image @ colour, PATCH, axis=0) @ down
+    keys = sliding_window_view(keys, PATCH, axis=1) @ right
+    chosen = keys % max(1, keys.size // PATCHES) == 0
+    windows = sliding_window_view(image, (PATCH, PATCH), axis=(0, 1))[chosen]
+    return np.unique(keys[chosen][np.ptp(windows, axis=(1, 2, 3)) > CONTRAST])
+
+
+def telling_statistics(competition: Competition) -> Iterator[Finding]:
+    """Yield cheap statistics of single images that tell the OOD images of the test mixes from IND images."""
+    frames = [pd.DataFrame(map(_statistics, images), is_ood) for _, images, is_ood in _mixes(competition)]
+    for name, values in pd.concat(frames).items() if frames else ():
+        auc = auroc(values[~values.index].to_numpy(), values[values.index].to_numpy())
+        if (auc := max(auc, 1 - auc)) > TELLING:
+            text = f"{name} alone tells OOD images of the test mixes from IND images (AUC {auc:.3f})"
+            yield Finding("warning", f"{text}: give both the same formats, compression and colours")
+
+
+def _statistics(image: Pixels) -> dict[str, float]:
+    """Returns the statistics of an image (h, w, 3) by name."""
+    wide, bgr = image.astype(np.int64), image[..., ::-1].copy()
+    steps = np.abs(np.diff(wide, axis=1)).mean(axis=(0, 2))
+    ghosts = {}
+    for quality in QUALITIES:
+        encoded = cv2.imencode(".jpg", bgr, (cv2.IMWRITE_JPEG_QUALITY, quality))[1]
+        again = np.asarray(cv2.imdecode(encoded, cv2.IMREAD_COLOR), np.int64)
+        ghosts[f"change by JPEG at quality {quality}"] = float(((again - bgr) ** 2).mean())
+    return ghosts | {
+        "blockiness": float(steps[7::8].mean() - steps.mean()),
+        "greyness": -float((wide.max(axis=2) - wide.min(axis=2)).mean()),
+        "number of colours": float(len(np.unique(wide @ (1, 256, 65536)))),
+        "size in zlib": float(len(zlib.compress(image.tobytes(), 1))),
+    }
+
+
+def _mixes(competition: Competition) -> Iterator[tuple[str, Pixels, BoolArray]]:
+    """Yield name, images (n, h, w, 3) and OOD labels (n,) of each test mix; none in the accuracy track."""
+    if competition.track == "ood":
+        for test in read_record(competition.root).get("test", ()):
+            mix = Mix.from_json(test["recipe"])
+            images = read_npz(competition.file(f"test/{mix.name}.npz")).images
+            yield mix.name, images, mix.rows(mix.ind, mix.ood)[1]
+
+
+def computed_by(competition: Competition) -> Iterator[Finding]:
+    """Yield what computed the logits, and how far others may be, where PyTorch did not."""
+    if competition.engine != "torch":
+        text = f"logits in {competition.computes}; where something else computes them, "
+        yield Finding("note", text + may_differ(competition.precision))
+
+
+def near_chance(competition: Competition, device: str = "cpu") -> Iterator[str]:
+    """Yield classifiers near chance on the labelled reference images; their observations are cached."""
+    sets, chance = PublicSets(competition), 1 / len(competition.classes)
+    for name in competition.classifiers:
+        seen = read(sets.find("source", "reference"), open_observer(sets, name, (), device))
+        accuracy = float((seen.predicted == sets.reference.labels).mean())
+        if accuracy < chance + SKILL * (1 - chance):
+            yield (
+                f"classifier {name} is right on {100 * accuracy:.0f} % of the labelled reference images, and "
+                f"guessing on {100 * chance:.0f} %: there is little to predict; train it longer"
+            )
+
+
+def narrow_truths(competition: Competition) -> Iterator[str]:
+    """Yield subjects whose true values vary little more than by sampling noise."""
+    targets, found = Targets.of_solution(competition, whole_solution(competition)), []
+    for subject in competition.subjects:
+        truths = targets.of_subject(subject)
+        spread, noise = 100 * float(np.std(truths.values)), truths.noise_floor
+        if len(truths) > 1 and spread < SPREAD * noise:
+            found.append(f"{subject} (they spread by {spread:.1f} points, noise is {noise:.1f})")
+    if found:
+        yield (
+            f"the true values of the test sets hardly differ by more than their sampling noise for "
+            f"{', '.join(found)}: ranks would follow the noise; {VARIED[competition.track]}, so that "
+            f"the spread is at least {SPREAD:g} times the noise"
+        )
+
+
+def few_sets(competition: Competition) -> Iterator[str]:
+    """Yield numbers of public sets, and of private families, on which a rank is an accident."""
+    rows = solution_of(competition)
+    public = {row.set for row in rows if row.usage == "Public"}
+    private = {row.set for row in rows if row.usage == "Private"}
+    tests = read_record(competition.root).get("test", ())
+    families = {test.get("family") for test in tests if json.loads(test["recipe"])["name"] in private}
+    yield from few(len(public), len(families))
+
+
+def few(sets: int, families: int) -> Iterator[str]:
+    """Yield what so few public sets, and private families, make an accident."""
+    if sets < FEWEST_SETS:
+        yield (
+            f"public sets: {sets}, fewer than {FEWEST_SETS}: the order on the public board is "
+            "an accident; build with more test sets"
+        )
+    if 0 < families < FEWEST_FAMILIES:
+        yield (
+            f"families of shift of the test sets that decide the final ranks: {families}, fewer than "
+            f"{FEWEST_FAMILIES}: scores have no interval; build with more test sets or sources of shift"
+        )
+
+
+def one_source(competition: Competition) -> Iterator[str]:
+    """Yield a source that all natural test sets come from."""
+    tests = read_record(competition.root).get("test", ())
+    tests = [test for test in tests if str(test.get("group")).startswith("natural")]
+    if len(tests) > 1 and len(families := {test["family"] for test in tests}) == 1:
+        yield (
+            f"all {len(tests)} natural test sets come from one source, {families.pop()}: the ranks may hold "
+            "for that source alone; add sets of another (--test-from)"
+        )
+
+
+def too_many_decimals(competition: Competition) -> Iterator[str]:
+    """Yield a warning if every score is published with more digits than so few rows can determine."""
+    rows = sum(row.usage == "Public" for row in solution_of(competition))
+    error = constant_error(competition) / math.sqrt(2 * rows) if rows else 0.0
+    if not error:
+        return
+    allowed = max(0, math.floor(-math.log10(DIGIT * error)))
+    if competition.decimals > allowed:
+        yield (
+            f"scores are published with {competition.decimals} decimals, and their standard error is about "
+            f"{error:.1f} points: such steps tell labels and rank nobody; build with --decimals {allowed}"
+        )
+
+
+LEAKS = (
+    practice,
+    permissions,
+    seed,
+    strays,
+    equal_pixels,
+    shared_patches,
+    telling_statistics,
+    computed_by,
+)
+"""What could reveal a hidden label."""
+ACCIDENTS = narrow_truths, few_sets, one_source, too_many_decimals
+"""Why ranks may be accidents, besides `near_chance`."""

@@ -1,0 +1,174 @@
+"""Writing a competition's sets as files, for code of one's own and for other kits.
+
+| layout | train | val | test |
+|---|---|---|---|
+| npz | ``train/<set>.npz`` | ``val/<set>.npz`` | ``test/<set>.npz`` |
+| folders | ``train/<set>/<class>/0000.png`` | ``val/<set>/<class>/0000.png`` | ``test/<set>/0000.png`` |
+| datacv | ``train_data/new_data_000.npy`` | ``val/<set>/data.npy`` | ``test_data/001.npy`` |
+
+Accuracies are in ``targets.csv`` beside the sets. DataCV's layout has ``labels.npy`` beside the images, and
+the accuracies, in the order of the files, where DataCV's kit keeps its own
+(github.com/xingjianleng/autoeval_baselines): ``temp/<subject>/acc/train_data.npy`` and ``val_sets.npy``.
+"""
+
+import io
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starter.contest.show import encode
+from starter.contest.tracks import sets_of
+from starter.data.images.arrays import read_npz, write_npz
+from starter.data.images.imageset import ImageSet
+from submission import Competition, UnusableInput, make_id
+from submission.arrays import IntArray
+from submission.competition import PARTS
+from submission.files import claim_folder, sha256, write_bytes
+from submission.progress import progress
+from submission.scoring import read_targets
+
+LAYOUTS = ("npz", "folders", "datacv")
+DATACV = {"train": "train_data", "val": "val", "test": "test_data"}
+"""The folder of each part in DataCV's layout."""
+
+
+def materialize(competition: Competition, *, out: Path, layout: str = "npz", part: str = "train") -> Path:
+    """Write sets as files; run again to continue.
+
+    Meta-train sets are rendered from their recipes; the same competition gives the same bytes. In DataCV's
+    layout the meta-train sets share one labels.npy; if they show different images, each gets a folder, as
+    validation sets have.
+
+    Example: unseen materialize contest --out sets --layout datacv
+
+    Options:
+        out: The folder to write to; it may hold several parts.
+        layout: npz, folders (of PNG files) or datacv (npy files).
+        part: train, val or test (images without labels).
+    """
+    for option, value, known in (("--layout", layout, LAYOUTS), ("--part", part, PARTS)):
+        if value not in known:
+            raise UnusableInput(f"{option} {value!r} is unknown; there are {', '.join(known)}")
+    if not competition.sets(part):
+        raise UnusableInput(f"{competition.root} has no {part} sets")
+    if out.resolve().is_relative_to(competition.root.resolve()):
+        raise UnusableInput(
+            f"--out {out} is inside the competition {competition.root}: name a folder elsewhere"
+        )
+    folder = out / (DATACV[part] if layout == "datacv" else part)
+    shared = _common_labels(competition) if (layout, part) == ("datacv", "train") else None
+    paths, write = _places(competition, layout, part, folder, shared)
+    claim_folder(folder, f"{layout} {part} {sha256(competition.public / 'competition.json')}\n")
+    sets = sets_of(competition)
+    train = {each.name: each for each in sets.train} if part == "train" else {}
+    missing = {name: path for name, path in paths.items() if not path.exists()}
+    for name, path in progress(missing.items(), f"write {part} sets", unit="sets"):
+        write(path, train[name].labelled() if train else _read(competition, part, name))
+    beside = {} if part == "test" else _targets(competition, layout, part, out, folder, list(paths))
+    if shared is not None:
+        beside[folder / "labels.npy"] = _npy(shared)
+    for path, data in beside.items():
+        write_bytes(path, data)
+    return folder
+
+
+def _places(
+    competition: Competition,
+    layout: str,
+    part: str,
+    folder: Path,
+    shared: IntArray | None,
+) -> tuple[dict[str, Path], Callable[[Path, ImageSet], None]]:
+    """Returns the path of each set, and the function that writes one; `shared` are all sets' labels."""
+    names = competition.sets(part)
+    if layout == "npz":
+        return {name: folder / f"{name}.npz" for name in names}, write_npz
+    if layout == "folders":
+        for name in competition.labels:
+            if "/" in name or "\\" in name or name.startswith("."):
+                raise UnusableInput(f"no folder can be named after the class {name!r}: take --layout npz")
+        return {name: folder / name for name in names}, partial(_write_pngs, classes=competition.labels)
+    if part == "test":
+        return _numbered(folder, "", names, 1), _write_images
+    if shared is not None:
+        return _numbered(folder, "new_data_", names, 0), _write_images
+    return {name: folder / name for name in sorted(names)}, _write_pair
+
+
+def _targets(
+    competition: Competition, layout: str, part: str, out: Path, folder: Path, names: Sequence[str]
+) -> dict[Path, bytes]:
+    """Returns the files with the targets of "train" or "val", in DataCV's layout in the order of `names`."""
+    if layout != "datacv":
+        return {folder / "targets.csv": competition.file(f"{part}/targets.csv").read_bytes()}
+    targets, file = read_targets(competition, part), "train_data.npy" if part == "train" else "val_sets.npy"
+    return {
+        out / "temp" / subject / "acc" / file: _npy(
+            np.round([targets[make_id(subject, name)] for name in names], 6)
+        )
+        for subject in competition.subjects
+    }
+
+
+def _numbered(folder: Path, prefix: str, names: Sequence[str], first: int) -> dict[str, Path]:
+    """Returns the path of a .npy for each name, numbered with three digits, or more if necessary."""
+    digits = max(3, len(str(len(names) - 1 + first)))
+    return {name: folder / f"{prefix}{number:0{digits}d}.npy" for number, name in enumerate(names, first)}
+
+
+def _common_labels(competition: Competition) -> IntArray | None:
+    """Returns the labels int64 (n,) common to all meta-train sets; None if they differ."""
+    labels, *others = (each.labels() for each in sets_of(competition).train)
+    return labels if all(np.array_equal(other, labels) for other in others) else None
+
+
+def _read(competition: Competition, part: str, name: str) -> ImageSet:
+    """Returns a validation set with its labels, or a test set."""
+    found = read_npz(competition.file(f"{part}/{name}.npz"))
+    return found if part == "val" else replace(found, labels=None)
+
+
+def _write_images(path: Path, images: ImageSet) -> None:
+    write_bytes(path, _npy(images.images))
+
+
+def _write_pair(path: Path, images: ImageSet) -> None:
+    with _new_folder(path) as folder:
+        np.save(folder / "data.npy", images.images, allow_pickle=False)
+        np.save(folder / "labels.npy", images.truth, allow_pickle=False)
+
+
+def _write_pngs(path: Path, images: ImageSet, classes: Sequence[str]) -> None:
+    digits = max(4, len(str(len(images) - 1)))
+    with _new_folder(path) as folder:
+        for number, image in enumerate(images.images):
+            place = folder if images.labels is None else folder / classes[images.labels[number]]
+            place.mkdir(exist_ok=True)
+            (place / f"{number:0{digits}d}.png").write_bytes(encode(".png", image))
+
+
+@contextmanager
+def _new_folder(path: Path) -> Iterator[Path]:
+    """Yield a temporary folder beside `path`, which is renamed to `path` on success."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.mkdir()
+    try:
+        yield temporary
+        temporary.rename(path)
+    except BaseException:
+        shutil.rmtree(temporary)
+        raise
+
+
+def _npy(array: NDArray[Any]) -> bytes:
+    """Returns the bytes of a .npy file."""
+    stream = io.BytesIO()
+    np.save(stream, array, allow_pickle=False)
+    return stream.getvalue()

@@ -1,0 +1,148 @@
+"""Pictures of a competition: a contact sheet of sets, and histograms of their targets.
+
+The contact sheet names the operations of each set, if they are public. Histograms show the targets of the
+meta-train and validation sets, per subject.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from starter.contest.tracks import sets_of
+from starter.data.images.figure import new_figure, save_png
+from starter.data.sets.rendering import Rendering
+from starter.observing.sets import PublicSets
+from submission import Competition, UnusableInput, make_id
+from submission.arrays import FloatArray, Pixels
+from submission.files import write_bytes
+from submission.ids import split_id
+from submission.scoring import read_targets
+
+COLUMNS = 16
+"""Number of images shown of each set."""
+SHOWN_SETS = {"train": 6, "val": 4, "test": 4}
+"""Number of sets of each part that are shown by default."""
+_CELL, _CAPTION, _MARGIN = 64, 22, 8
+TITLES = {"train": "meta-train", "val": "validation"}
+BINS = np.arange(0, 102.5, 2.5)
+"""Edges of the histogram's bars, in percent."""
+
+
+def show(competition: Competition, sets: Sequence[str] = (), *, out: Path | None = None) -> str:
+    """Draw sets, and a histogram of accuracies, as PNG files.
+
+    The contact sheet names the operations and accuracies of sets for which these are public.
+
+    Example: unseen show contest train_0001 test_0003
+
+    Options:
+        sets (SET): Names of sets. [the first of each part]
+        out: The PNG file to write. [DIR/sheet.png]
+    """
+    sheet = contact_sheet(competition, sets, out or competition.out / "sheet.png")
+    histogram = plot_accuracies(competition, sheet.with_name("accuracies.png"))
+    return f"{sheet}\n{histogram}\n{summary(competition)}"
+
+
+def contact_sheet(competition: Competition, names: Sequence[str], out: Path) -> Path:
+    """Write a PNG with a row of images per set, the first 16 of each, and a caption above the row.
+
+    Without names, the first sets of each part are shown.
+    """
+    competition.check_output(out, ".png")
+    sets = sets_of(competition)
+    first = [name for part, count in SHOWN_SETS.items() for name in competition.sets(part)[:count]]
+    rows = [_row(sets, name) for name in list(names) or first]
+    write_bytes(out, encode(".png", np.concatenate(rows)))
+    return out
+
+
+def pictures(competition: Competition, part: str, count: int) -> Iterator[bytes]:
+    """Yield a JPEG for each set of "val" or "test" with its first `count` images side by side.
+
+    Images that are larger than the cells of a contact sheet are scaled down to them.
+    """
+    for rendering in sets_of(competition).stored(part):
+        yield encode(".jpg", _strip(rendering, count, min(_CELL, *competition.image_size), 0))
+
+
+def encode(suffix: str, image: Pixels) -> bytes:
+    """Returns an RGB image (h, w, 3) as a PNG or JPEG file."""
+    return cv2.imencode(suffix, cv2.cvtColor(image, cv2.COLOR_RGB2BGR))[1].tobytes()
+
+
+def _row(sets: PublicSets, name: str) -> Pixels:
+    """Returns the images of a set below its name, with operations and accuracies if they are public."""
+    competition = sets.competition
+    part = next((part for part, names in competition.sizes.items() if name in names), None)
+    if part is None:
+        known = filter(None, map(competition.sets, competition.sizes))
+        shown = ", ".join(f"{names[0]} ... {names[-1]}" for names in known)
+        raise UnusableInput(f"there is no set {name!r}; the competition has {shown}")
+    strip = _strip(sets.find(part, name), COLUMNS, _CELL, _MARGIN)
+    above = np.full((_CAPTION, strip.shape[1], 3), 255, np.uint8)
+    place, ink = (_MARGIN, 16), (30, 30, 30)
+    cv2.putText(above, caption(sets, part, name), place, cv2.FONT_HERSHEY_SIMPLEX, 0.45, ink, 1, cv2.LINE_AA)
+    below = np.full((_MARGIN, strip.shape[1], 3), 255, np.uint8)
+    return np.concatenate([above, strip, below])
+
+
+def caption(sets: PublicSets, part: str, name: str) -> str:
+    """Returns the name of a set, with operations and accuracies if they are public."""
+    texts = [name]
+    if part == "train":
+        texts.append(next(rendering.made_of for rendering in sets.train if rendering.name == name))
+    if part in TITLES:
+        targets = read_targets(sets.competition, part)
+        texts += [f"{each} {100 * targets[make_id(each, name)]:.1f} %" for each in sets.competition.subjects]
+    return "   ".join(texts)
+
+
+def _strip(rendering: Rendering, count: int, cell: int, margin: int) -> Pixels:
+    """Returns the first `count` images in squares of `cell` pixels on white, with margins around columns."""
+    images = next(iter(rendering.chunks()))[:count].permute(0, 2, 3, 1).numpy()
+    canvas = np.full((cell, count * (cell + margin) + margin, 3), 255, np.uint8)
+    for i, image in enumerate(images):
+        left = margin + i * (cell + margin)
+        canvas[:, left : left + cell] = cv2.resize(image, (cell, cell), interpolation=cv2.INTER_NEAREST)
+    return canvas
+
+
+def accuracies(competition: Competition, subject: str, part: str) -> FloatArray:
+    """Returns the targets (m,) of one subject on the m sets of "train" or "val", in percent."""
+    targets = read_targets(competition, part)
+    return 100 * np.array([value for name, value in targets.items() if split_id(name)[0] == subject])
+
+
+def summary(competition: Competition) -> str:
+    """Returns a line per subject and part: number of sets, and range and spread of targets in percent."""
+    lines = []
+    for subject in competition.subjects:
+        for part, title in TITLES.items():
+            values = accuracies(competition, subject, part)
+            if len(values):
+                low, middle, high = np.quantile(values, (0, 0.5, 1))
+                quantity = competition.quantity(subject)
+                lines.append(
+                    f"{subject}: {len(values)} {title} sets, {quantity} {low:.1f} to {high:.1f} %, "
+                    f"median {middle:.1f}, standard deviation {values.std():.1f}"
+                )
+    return "\n".join(lines)
+
+
+def plot_accuracies(competition: Competition, out: Path) -> Path:
+    """Write a PNG with a histogram for each subject: the sets of each public part by target."""
+    figure = new_figure(7, 2.2 * len(competition.subjects) + 0.6)
+    axes = figure.subplots(len(competition.subjects), 1, sharex=True, squeeze=False)[:, 0]
+    for axis, subject in zip(axes, competition.subjects, strict=True):
+        parts = {title: accuracies(competition, subject, part) for part, title in TITLES.items()}
+        shown = {f"{title} ({len(values)})": values for title, values in parts.items() if len(values)}
+        axis.hist(list(shown.values()), BINS, label=list(shown), histtype="barstacked")
+        axis.set(ylabel="sets", xlim=(0, 100))
+        axis.set_title(subject, loc="left")
+        axis.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False)  # on no bar
+    quantities = dict.fromkeys(map(competition.quantity, competition.subjects))
+    axes[-1].set_xlabel(f"{', '.join(quantities)}, %")
+    return save_png(figure, out, dpi=110)

@@ -1,0 +1,67 @@
+"""The two tracks as objects: how each plans sets, opens subjects, and measures the targets."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from starter.contest.accuracy.observe import ClassifierSubject
+from starter.contest.accuracy.observe import measure as measure_accuracy
+from starter.contest.accuracy.plan import plan_accuracy
+from starter.contest.ood.observe import DetectorSubject, MixSets
+from starter.contest.ood.observe import measure as measure_mixes
+from starter.contest.ood.plan import plan_mixes
+from starter.contest.plan import Plan, Values
+from starter.contest.subject import Subject
+from starter.observing.sets import PublicSets
+from submission import Competition
+from submission.tracks import TRACKS as SCORED
+
+
+@dataclass(frozen=True)
+class Track:
+    """A track.
+
+    Attributes:
+        plan: Function of settings, splits, test seed and a network's look (None for a dry run) that plans
+            the sets.
+        measure: Function that observes all sets and returns the targets, and their standard deviations over
+            draws of images if these do not follow from the number of images.
+        needs: Fields observed while building, which cost no further forward pass.
+        sets: Type of the images of a competition's public folder.
+        subject: Type of what is under evaluation.
+        by_group: True if the public test sets are spread over the groups.
+    """
+
+    plan: Callable[..., Plan]
+    measure: Callable[..., tuple[Values, Values]]
+    needs: tuple[str, ...]
+    sets: type[PublicSets]
+    subject: type[Subject]
+    by_group: bool
+
+
+TRACKS = {
+    "accuracy": Track(
+        plan_accuracy,
+        measure_accuracy,
+        ("moments", "image_stats"),
+        PublicSets,
+        ClassifierSubject,
+        by_group=True,
+    ),
+    "ood": Track(plan_mixes, measure_mixes, ("features",), MixSets, DetectorSubject, by_group=False),
+}
+
+
+def sets_of(competition: Competition) -> PublicSets:
+    """Returns the images of a competition's public folder."""
+    return TRACKS[competition.track].sets(competition)
+
+
+def open_subjects(
+    competition: Competition, needs: tuple[str, ...], device: str = "cpu"
+) -> Mapping[str, Subject]:
+    """Returns every subject by name, in order, with observations that have the fields in `needs`."""
+    sets, track = sets_of(competition), TRACKS[competition.track]
+    opened = {name: track.subject.open(sets, name, needs, device) for name in competition.classifiers}
+    split = SCORED[competition.track].split
+    return {name: replace(opened[split(name)[0]], name=name) for name in competition.subjects}

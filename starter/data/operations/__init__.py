@@ -1,0 +1,74 @@
+"""All operations by name, and the groups of operations from which sets are drawn."""
+
+from typing import NamedTuple
+
+from starter.data.operations.corruptions import CORRUPTIONS
+from starter.data.operations.default import TRANSFORMS
+from starter.data.operations.groups import GROUP_A, GROUP_B
+from starter.data.operations.natural import NATURAL
+from starter.data.operations.operation import Operation
+from submission.errors import UnusableInput
+
+OPERATIONS: dict[str, Operation] = {**TRANSFORMS, **GROUP_A, **GROUP_B, **CORRUPTIONS, **NATURAL}
+
+#: Names of operations by group: Deng & Zheng's default group, their groups A and B, CIFAR-10-C's corruptions,
+#: all of these, and what looks like natural shift.
+GROUPS: dict[str, tuple[str, ...]] = {
+    "default": tuple(name for name in TRANSFORMS if name != "identity"),
+    "a": tuple(GROUP_A),
+    "b": tuple(GROUP_B),
+    "corruptions": tuple(CORRUPTIONS),
+    "wide": tuple(name for name in OPERATIONS if name != "identity" and name not in NATURAL),
+    "natural-like": tuple(NATURAL),
+}
+
+
+class Policy(NamedTuple):
+    """Parameters of the draw of sets of a group.
+
+    They are the smallest and largest number of operations of a set; the fraction of sets with resampled
+    classes, and the smallest and largest concentration of their priors; the fraction of sets with a
+    sub-population; and the fraction of sets with weak operations.
+    """
+
+    ops_per_set: tuple[int, int] = (3, 3)
+    prior_share: float = 0.0
+    weak_share: float = 0.0
+    part_share: float = 0.0
+    concentration: tuple[float, float] = (0.5, 0.5)
+
+
+#: The policies of the groups that do not have Deng & Zheng's, three operations at full strength.
+POLICIES = {
+    "wide": Policy(ops_per_set=(0, 3), prior_share=0.3, weak_share=0.5),
+    "natural-like": Policy((0, 3), prior_share=0.4, part_share=0.3, concentration=(0.05, 2.0)),
+}
+
+
+def groups_of(text: str) -> tuple[str, ...]:
+    """Returns the groups in a text with names joined by "+".
+
+    >>> groups_of("wide+natural-like")
+    ('wide', 'natural-like')
+    """
+    names = tuple(text.split("+"))
+    for name in names:
+        if name not in GROUPS:
+            raise UnusableInput(f"unknown group {name!r}; choose from {', '.join(GROUPS)}")
+    return names
+
+
+def policy_of(group: str) -> Policy:
+    """Returns the parameters of the draw of one group's sets."""
+    return POLICIES.get(group, Policy())
+
+
+def new_operations(group: str) -> tuple[str, ...]:
+    """Returns the operations that are new to a method trained on sets of `group`, or several joined by "+".
+
+    These are the corruptions without those of which the group has a variant; for a method trained on
+    corruptions only, they are the default group. For "wide" there are none.
+    """
+    seen = {OPERATIONS[name].family for each in groups_of(group) for name in GROUPS[each]}
+    others = GROUPS["default" if group == "corruptions" else "corruptions"]
+    return tuple(name for name in others if OPERATIONS[name].family not in seen)

@@ -1,0 +1,141 @@
+"""Sets of images in the layouts of other collections: .npy files, recognised by their names.
+
+| files in a folder | collection | sets |
+|---|---|---|
+| ``data.npy``, ``labels.npy`` | a validation set of DataCV | one; folders of such folders hold several |
+| ``new_data_000.npy``, ..., ``labels.npy`` | DataCV's meta-train sets | one per file, with the same labels |
+| ``cifar10.1_v6_data.npy``, ``cifar10.1_v6_labels.npy`` | CIFAR-10.1 | one per pair |
+| ``001.npy``, ... | DataCV's test sets | one per file; ``labels.npy`` is optional |
+| ``fog.npy``, ..., ``labels.npy`` | CIFAR-10-C | five per file: equal blocks, one per severity |
+
+Images are uint8 (n, h, w, 3), labels are class indices (n,). Sources: the DataCV 2023 kit
+(github.com/xingjianleng/autoeval_baselines); CIFAR-10-C, Hendrycks & Dietterich (ICLR 2019); CIFAR-10.1,
+Recht et al. (arXiv 1806.00451).
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starter.data.images.arrays import as_set, map_npy, read_npy
+from starter.data.images.imageset import ImageSet
+from starter.data.images.reading import Fit
+from submission.errors import unusable
+
+SEVERITIES = 5
+"""Number of equal blocks in a file of CIFAR-10-C, mildest first."""
+_FILES = ("[!.]*.npy", "[!.]*/data.npy", "[!.]*/[!.]*/data.npy")
+
+
+@dataclass(frozen=True)
+class StoredSet:
+    """A set in .npy files, before reading.
+
+    Attributes:
+        path: Path of its folder or its file of images; for a severity, the path of the file without ".npy",
+            followed by the severity, as in ``CIFAR-10-C/fog/3``.
+        name: Last part of the path without the severity, as in "fog".
+        images: File of the images.
+        labels: File of the labels; None for none.
+        severity: Severity, 1 to 5, if the file holds five blocks; else None.
+    """
+
+    path: Path
+    name: str
+    images: Path
+    labels: Path | None
+    severity: int | None = None
+
+    def __len__(self) -> int:
+        """Returns the number of images."""
+        return len(_rows(self))
+
+
+def stored_sets(path: Path) -> tuple[StoredSet, ...]:
+    """Returns the sets that `path` names, sorted; none where it leads to no .npy file of images.
+
+    `path` is a folder as above (for ``data.npy`` up to two levels above it), a file of images, or what
+    `StoredSet.path` is, with or without the severity. Files of any other name are taken for CIFAR-10-C's; in
+    a folder that holds sets of another layout they do not count.
+    """
+    if path.is_dir():
+        found = _sets_in(sorted(file for pattern in _FILES for file in path.glob(pattern)))
+        return tuple(each for each in found if each.severity is None) or found
+    files = (path, Path(f"{path}.npy"), Path(f"{path.parent}.npy"))
+    found = _sets_in([file for file in files if file.suffix == ".npy" and file.is_file()])
+    return tuple(each for each in found if path in (each.images, each.path, each.path.parent))
+
+
+def stored_set(path: Path) -> StoredSet | None:
+    """Returns the one set that `path` names; None where it leads to no .npy file."""
+    found = stored_sets(path)
+    if len(found) > 1:
+        raise unusable(path, f"holds {len(found)} sets; name one, as in {found[0].path}")
+    return found[0] if found else None
+
+
+def load_stored(
+    stored: StoredSet,
+    classes: Sequence[str],
+    rows: NDArray[np.integer] | None = None,
+    fit: Fit | None = None,
+) -> ImageSet:
+    """Returns the images of a set, with labels if it has some; other rows of its files are not read.
+
+    Args:
+        stored: Set to read.
+        classes: Names of the classes in label order; those of CIFAR-10, as usual, for the collections above.
+        rows: Indices (m,) of the images, in their order; None for all.
+        fit: Size of the images; by default their own.
+    """
+    chosen = np.array(_rows(stored))
+    if rows is not None:
+        chosen = chosen[rows]
+    arrays = {"images": read_npy(stored.images, chosen)}
+    if stored.labels is not None:
+        labels, count = read_npy(stored.labels), len(map_npy(stored.images))
+        if labels.shape != (count,):
+            reason = f"labels {labels.shape} for the {count:,} images of {stored.images}"
+            raise unusable(stored.labels, reason)
+        arrays["labels"] = labels[chosen]
+    images = as_set(stored.labels or stored.images, stored.name, arrays, classes)
+    return replace(images, images=(fit or Fit()).all(images.images))
+
+
+def _sets_in(files: Sequence[Path]) -> tuple[StoredSet, ...]:
+    """Returns the sets in files of images, recognised by the files' names."""
+    found = []
+    for file in files:
+        name, shared = file.stem, file.with_name("labels.npy")
+        if name == "data":
+            found.append(StoredSet(file.parent, file.parent.resolve().name, file, shared))
+        elif name.startswith("new_data_"):
+            found.append(StoredSet(file, name, file, shared))
+        elif name.endswith("_data"):
+            name = name.removesuffix("_data")
+            found.append(StoredSet(file, name, file, file.with_name(f"{name}_labels.npy")))
+        elif re.fullmatch("[0-9]+", name):
+            found.append(StoredSet(file, name, file, shared if shared.is_file() else None))
+        elif not name.endswith("labels"):
+            folder, severities = file.with_suffix(""), range(1, SEVERITIES + 1)
+            found += [StoredSet(folder / str(number), name, file, shared, number) for number in severities]
+    return tuple(found)
+
+
+def _rows(stored: StoredSet) -> range:
+    """Returns the rows of the set's images in its file, from the file's header."""
+    count = len(np.atleast_1d(map_npy(stored.images)))
+    if stored.severity is None:
+        return range(count)
+    length, rest = divmod(count, SEVERITIES)
+    if rest:
+        raise unusable(
+            stored.images,
+            f"{count:,} images are not {SEVERITIES} severities of one length, as in CIFAR-10-C; "
+            "a set of another kind belongs in a folder of its own, as data.npy and labels.npy",
+        )
+    return range(length * (stored.severity - 1), length * stored.severity)

@@ -1,0 +1,323 @@
+"""Assignment of classes to ID, near OOD and far OOD, by similarity or by semantic pruning.
+
+By similarity, a class is ID if its meaning is close to that of an ID class, else near or far (Recalcati et
+al. 2023). Semantic pruning removes all classes from a pool that could be confused with an ID class (Yang et
+al. 2024, ImageNet-OOD, section 3.2 and appendix H, without the manual selection).
+
+The similarities of synsets are NLTK's `path_similarity`, `lch_similarity` and `wup_similarity`, computed for
+all pairs at once from each synset's ancestors. p is the number of edges of the shortest path between two
+synsets by way of a synset above both, q that by way of the deepest synset above both, d the depth of that
+synset + 1, and D = 19 the length of the longest path from a noun to the root:
+
+| measure | formula | range |
+|---|---|---|
+| path | 1 / (1 + p) | (0, 1] |
+| Leacock & Chodorow 1998 | -log((1 + p) / 2D) | (0, log 2D] |
+| Wu & Palmer 1994 | 2d / (2d + q) | (0, 1] |
+
+If another path is shorter than the one by way of the deepest synset, NLTK takes its edges for q: 1 % of Wu &
+Palmer's values differ.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starter.data.wordnet.labels import Match, Matches, match_all
+from starter.data.wordnet.manifest import Assignment, ClassEntry, assignment, summary, write_manifest
+from starter.data.wordnet.wordnet import WordNet
+from submission.arrays import FloatArray
+from submission.errors import UnusableInput
+
+RULES = ("similarity", "pruning")
+_NONE = 10_000
+"""Number of edges where there is no path; twice that still fits an int16."""
+
+
+def path_similarity(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> FloatArray:
+    """Returns 1 / (1 + p), p the edges of the shortest path, of each `first` (n) and `second` (m): (n, m)."""
+    return 1 / (1.0 + _Ways(wordnet, first, second).shortest())
+
+
+def wu_palmer(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> FloatArray:
+    """Returns Wu & Palmer's similarity of each `first` (n) and each `second` (m): (n, m), in (0, 1].
+
+    The deepest synset above both is the one whose shortest path to the root is longest; its depth in the
+    formula is its longest path. Of several equally deep it is the one in `first`, or the first by name.
+    """
+    return _Ways(wordnet, first, second).wu_palmer()
+
+
+def mean_similarity(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> FloatArray:
+    """Returns the mean of the three measures, in (0, 1]: (n, m). Leacock & Chodorow's is divided by log 2D.
+
+    Source: Recalcati et al. 2023, Toward a Realistic Benchmark for Out-of-Distribution Detection, section IV.
+    The paper does not say how the measures are scaled.
+    """
+    ways = _Ways(wordnet, first, second)
+    edges = ways.shortest()
+    leacock = 1 - np.log(1.0 + edges) / _depth(wordnet)
+    return (1 / (1.0 + edges) + leacock + ways.wu_palmer()) / 3
+
+
+def _depth(wordnet: WordNet) -> float:
+    """Returns log 2D, the largest value of Leacock & Chodorow's measure."""
+    return float(np.log(2 * max(most for _, most in wordnet.depths.values())))
+
+
+class _Ways:
+    """The paths from two lists of synsets up to all synsets that are above any of the first list."""
+
+    def __init__(self, wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> None:
+        above = [wordnet.ancestors(synset) for synset in first]
+        columns = sorted(
+            set().union(*above), key=lambda synset: (-wordnet.depths[synset][0], wordnet.name(synset))
+        )
+        self.numbers = {synset: number for number, synset in enumerate(columns)}  # deepest first
+        self.depths = np.array([wordnet.depths[synset][1] + 1 for synset in columns])
+        self.least = np.array([wordnet.depths[synset][0] for synset in columns])
+        self.up = self._edges(above)
+        self.other = self._edges([wordnet.ancestors(synset) for synset in second])
+        self.own = [self.numbers[synset] for synset in first]
+
+    def _edges(self, above: Sequence[dict[str, int]]) -> NDArray[np.int16]:
+        edges = np.full((len(above), len(self.numbers)), _NONE, np.int16)
+        for row, found in enumerate(above):
+            known = {self.numbers[synset]: count for synset, count in found.items() if synset in self.numbers}
+            edges[row, list(known)] = list(known.values())
+        return edges
+
+    def shortest(self) -> NDArray[np.int16]:
+        """Returns the number of edges of the shortest path of each pair (n, m)."""
+        found = np.empty((len(self.up), len(self.other)), np.int16)
+        for row, up in enumerate(self.up):
+            shared = np.flatnonzero(up < _NONE)
+            found[row] = (self.other[:, shared] + up[shared]).min(1)
+        return found
+
+    def wu_palmer(self) -> FloatArray:
+        """Returns Wu & Palmer's similarity of each pair (n, m)."""
+        found = np.empty((len(self.up), len(self.other)))
+        for row, (up, own) in enumerate(zip(self.up, self.own, strict=True)):
+            above = np.flatnonzero(up < _NONE)
+            above = above[np.lexsort((above, above != own, -self.least[above]))]
+            chosen = above[(self.other[:, above] < _NONE).argmax(1)]
+            ways = up[chosen] + self.other[np.arange(len(self.other)), chosen]
+            found[row] = 2 * self.depths[chosen] / (2 * self.depths[chosen] + ways)
+        return found
+
+
+NEAR = 0.60
+"""Largest distance of near classes; near and far are this kit's."""
+_BLOCK = 2000
+
+
+Verdict = tuple[int | None, Assignment, str]
+"""Oodness, assignment and reason."""
+_UNMATCHED: Verdict = None, "dropped", "unmatched: no synset has its label"
+
+
+def assigned(
+    wordnet: WordNet,
+    known: Matches,
+    candidates: Sequence[Matches],
+    judge: Callable[[str, Match, Match, float], Verdict],
+) -> list[ClassEntry]:
+    """Returns the ID classes, then every candidate, dropped if it is unmatched.
+
+    `judge` decides by its synset, its match, the nearest ID class and their similarity.
+    """
+    if not known.by_synset:
+        raise UnusableInput(f"{known.source}: no ID class has a synset; name some by --overrides")
+    entries = []
+    for match in known.matches:
+        reason = f"ID class; matched by {match.how}" if match.synset else "ID class; unmatched"
+        entries.append(ClassEntry(known.source, match.label, match.synset or "", None, 0, "ID", reason))
+    synsets = list(dict.fromkeys(synset for source in candidates for synset in source.by_synset))
+    nearest: dict[str, tuple[Match, float]] = {}
+    matched = list(known.by_synset.values())
+    for start in range(0, len(synsets), _BLOCK):
+        block = synsets[start : start + _BLOCK]
+        similarity = mean_similarity(wordnet, list(known.by_synset), block)
+        found = zip(block, similarity.argmax(0), similarity.max(0), strict=True)
+        nearest |= {synset: (matched[index], float(value)) for synset, index, value in found}
+    for source in candidates:
+        for match in source.matches:
+            alike, verdict = None, _UNMATCHED
+            if match.synset:
+                neighbour, similar = nearest[match.synset]
+                alike, verdict = min(similar, 1.0), judge(match.synset, match, neighbour, similar)
+            entries.append(ClassEntry(source.source, match.label, match.synset or "", alike, *verdict))
+    return entries
+
+
+def similarity_benchmark(
+    wordnet: WordNet,
+    known: Matches,
+    candidates: Sequence[Matches],
+    threshold: float,
+    hyponyms: bool = False,
+) -> list[ClassEntry]:
+    """Assign every candidate class by its distance to the nearest ID class, 1 - mean similarity.
+
+    Up to `threshold` it is ID (oodness 0 if the synset is that of an ID class, else 1), up to `NEAR` it is
+    near (2), beyond it far (3). Source: Recalcati et al. 2023, section IV.
+
+    Args:
+        wordnet: Taxonomy.
+        known: ID classes; they come first in the manifest.
+        candidates: Classes to assign, by source.
+        threshold: Largest distance of ID classes, in [0, 1]; .40, .45 and .50 are the paper's.
+        hyponyms: True to assign hyponyms of ID classes to ID at any distance (oodness 1), unlike the paper:
+            by its measure a golden retriever is as far from a dog as a gazelle from a deer.
+    """
+    if not 0 <= threshold <= NEAR:
+        raise UnusableInput(f"--threshold {threshold:g}: 0 to {NEAR:g}, the largest distance of near classes")
+
+    def judge(synset: str, match: Match, neighbour: Match, similarity: float) -> Verdict:
+        distance = round(1 - similarity, 9)
+        oodness = 0 if synset == neighbour.synset else 1 if distance <= threshold else 2
+        oodness = 3 if distance > NEAR else oodness
+        reason = f"nearest to {neighbour.called(wordnet)}, distance {distance:.3f}; matched by {match.how}"
+        above = (known.by_synset.get(each) for each in wordnet.ancestors(synset) if hyponyms)
+        if oodness > 1 and (own := next(filter(None, above), None)):
+            oodness, reason = 1, f"hyponym of {own.called(wordnet)}; {reason}"
+        return oodness, assignment(oodness), reason
+
+    return assigned(wordnet, known, candidates, judge)
+
+
+ORGANISM = "organism.n.01"
+STEPS = ("unmatched", "ID class", "hypernym", "hyponym", "excluded", "covariate shift")
+"""Names of the steps that drop classes, in order."""
+
+
+def steps_text(entries: Sequence[ClassEntry]) -> str:
+    """Returns a text with the numbers of classes that each step of `prune` dropped and left."""
+    reasons = [entry.reason for entry in entries if entry.assignment == "dropped"]
+    kinds = Counter(entry.assignment for entry in entries)
+    left = len(reasons) + kinds["near"] + kinds["far"]
+    lines = [f"{'step':18}{'dropped':>9}{'left':>9}", f"{'pool':18}{'':9}{left:>9,}"]
+    for step in STEPS:
+        count = sum(reason.startswith(step) for reason in reasons)
+        left -= count
+        lines.append(f"{step:18}{count:>9,}{left:>9,}")
+    return "\n".join([*lines, f"{'sisters: near':18}{kinds['far']:>9,}{kinds['near']:>9,}"])
+
+
+def prune(
+    wordnet: WordNet, known: Matches, pool: Sequence[Matches], excluded: Sequence[str] = (ORGANISM,)
+) -> list[ClassEntry]:
+    """Drop the classes of a pool that could be confused with an ID class, step by step.
+
+    The steps drop: 1. ID classes themselves; 2. their hypernyms and 3. hyponyms, at any distance; 4. all
+    hyponyms of a synset of `excluded`, which meaning does not separate; 5. semantically-grounded covariate
+    shifts. For step 5, each ID class is represented by its topmost ancestor that is not above another ID
+    class, one level below a common ancestor; all hyponyms of that ancestor count as the ID class.
+
+    Of the remaining classes, sisters (with a hypernym in common with an ID class) are near, oodness 2, and
+    the others far, 3. A dropped class has oodness 0 if it is an ID class, 1 in steps 2, 3 and 5, else none.
+
+    Args:
+        wordnet: Taxonomy.
+        known: ID classes.
+        pool: Classes to prune, by source.
+        excluded: Synsets in a form for `WordNet.synset`.
+    """
+    boundary = _Boundary(wordnet, known, [wordnet.synset(name) for name in excluded])
+
+    def judge(synset: str, match: Match, neighbour: Match, similarity: float) -> Verdict:
+        step, details = boundary.judge(synset)
+        if step:
+            return _OODNESS[step], "dropped", f"{step} {details}"
+        if not (related := boundary.related(synset)):
+            return 3, "far", "no ID class shares a hypernym"
+        more = f" and {len(related) - 3} more" * (len(related) > 3)
+        return 2, "near", f"sister of {', '.join(related[:3])}{more}"
+
+    return assigned(wordnet, known, pool, judge)
+
+
+_OODNESS = {"ID class": 0, "hypernym": 1, "hyponym": 1, "covariate shift": 1, "excluded": None}
+
+
+class _Boundary:
+    """The boundary of the ID classes in the taxonomy."""
+
+    def __init__(self, wordnet: WordNet, known: Matches, excluded: Sequence[str]) -> None:
+        self.wordnet, self.excluded = wordnet, set(excluded)
+        self.labels = {synset: match.called(wordnet) for synset, match in known.by_synset.items()}
+        self.below: dict[str, list[str]] = {}
+        self.children: dict[str, list[str]] = {}
+        for synset in self.labels:
+            for above in wordnet.ancestors(synset):
+                self.below.setdefault(above, []).append(synset)
+            for hypernym in wordnet.hypernyms[synset]:
+                self.children.setdefault(hypernym, []).append(synset)
+
+    def judge(self, synset: str) -> tuple[str, str]:
+        """Returns the step that drops a synset and its details; ("", "") if it is kept."""
+        if synset in self.labels:
+            return "ID class", self.labels[synset]
+        if under := self.below.get(synset):
+            return "hypernym", f"of {self.labels[under[0]]}"
+        above = self.wordnet.ancestors(synset)
+        if own := next((each for each in above if each in self.labels), None):
+            return "hyponym", f"of {self.labels[own]}"
+        if root := next((each for each in above if each in self.excluded), None):
+            return "excluded", f"below {self.wordnet.name(root)}"
+        for each in above:
+            if len(under := self.below.get(each, [])) == 1:
+                only = f"as of the ID classes only {self.labels[under[0]]} is"
+                return "covariate shift", f"below {self.wordnet.name(each)}, {only}"
+        return "", ""
+
+    def related(self, synset: str) -> list[str]:
+        """Returns the ID classes with which a synset has a hypernym in common."""
+        shared = (self.children.get(hypernym, ()) for hypernym in self.wordnet.hypernyms[synset])
+        return list(dict.fromkeys(self.labels[each] for some in shared for each in some))
+
+
+def assign_classes(
+    *,
+    out: Path,
+    candidates: Sequence[str],
+    known: str = "cifar10",
+    rule: str = "similarity",
+    threshold: float = 0.45,
+    hyponyms: bool = False,
+    exclude: Sequence[str] = (),
+    overrides: Path | None = None,
+    matches: Path | None = None,
+    wordnet: Path | None = None,
+) -> str:
+    """Write a class manifest: ID, near OOD and far OOD by WordNet.
+
+    Similarity assigns each class by its distance to the nearest ID class. Pruning drops classes that could
+    be mistaken for an ID class. Lists are named cifar10, imagenet-1k, imagenet-21k and imagenet-21k-p; a file
+    has one label or WordNet id per line.
+
+    Example: unseen classes assign --id cifar10 --candidates tiny_imagenet.zip --out manifest.csv
+
+    Options:
+        out (FILE): The manifest to write, a CSV file.
+        rule: The rule that assigns classes: similarity or pruning.
+        threshold: Similarity: largest distance of a class that is ID.
+        hyponyms: Similarity: count all kinds of an ID class as ID.
+        exclude: Pruning: a synset to drop, or none. [organism.n.01]
+    """
+    if rule not in RULES:
+        raise UnusableInput(f"--rule {rule!r} is unknown; there are {', '.join(RULES)}")
+    taxonomy, (own, *others) = match_all(known, candidates, overrides, matches, wordnet)
+    lines = [each.describe() for each in (own, *others)]
+    if rule == "similarity":
+        entries = similarity_benchmark(taxonomy, own, others, threshold, hyponyms)
+    else:
+        entries = prune(taxonomy, own, others, [name for name in exclude or [ORGANISM] if name != "none"])
+        lines.append(f"\n{steps_text(entries)}")
+    write_manifest(out, entries)
+    following = f"unseen build DIR --track ood --classes {out} --images FOLDER"
+    return "\n".join((*lines, f"\n{summary(entries)}\n\n{out}\nNext: {following}"))

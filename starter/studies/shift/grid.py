@@ -1,0 +1,240 @@
+"""Shift grids: the distance of images from the ID images in meaning and in style, and detectors over them.
+
+Source: Long et al., NeurIPS 2024, section 3. A degree is the cosine distance to the k-th nearest ID image in
+one half of the decomposed features (eq. 4 and appendix C, with k = 10 instead of 1). A map is an array
+[covariate level, semantic level], the smallest shift first; nan means N/A. Correlation and sensitivity
+describe the trend of a detector as a shift grows.
+"""
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from torch.nn.functional import normalize
+
+from starter.observing.detectors.metrics import DETECTION_METRICS
+from submission.arrays import FloatArray, IntArray
+from submission.errors import UnusableInput
+
+NEIGHBOUR = 10
+LEVELS = 8
+LEAST = 10
+"""Smallest number of images of a measured cell; others are N/A."""
+METRICS = ("auroc", "fpr95", "aupr-in")
+"""Names of the paper's three metrics; IND is the positive class."""
+AXES = ("semantic", "covariate")
+"""Names of the axes of a map's columns and rows."""
+_BLOCK = 1 << 25
+"""Number of similarities computed at a time, 128 MiB."""
+
+
+def kth_distance(
+    queries: FloatArray,
+    reference: FloatArray,
+    k: int = NEIGHBOUR,
+    device: str = "cpu",
+) -> FloatArray:
+    """Returns the exact cosine distance of each query to its k-th nearest reference: float32 (n,) in [0, 2].
+
+    A row of zeros has distance 1 from everything, as in scikit-learn.
+
+    Args:
+        queries: Features of the images (n, l), of any norm.
+        reference: Features of the ID images (m, l).
+        k: Rank of the neighbour, 1 for the nearest.
+        device: Name of PyTorch's device for the products.
+    """
+    if not 1 <= k <= len(reference):
+        raise UnusableInput(f"the distance to ID image {k} needs that many ID images, got {len(reference)}")
+    known, found = _unit(reference, device), np.empty(len(queries), np.float32)
+    rows = min(256, -(-_BLOCK // len(reference)))
+    for start in range(0, len(queries), rows):
+        similar = _unit(queries[start : start + rows], device) @ known.T
+        found[start : start + rows] = 1 - similar.topk(k, sorted=False).values.amin(1).cpu().numpy()
+    return found.clip(0, 2)
+
+
+def _unit(rows: FloatArray, device: str) -> torch.Tensor:
+    return normalize(torch.from_numpy(np.ascontiguousarray(rows, np.float32)).to(device))
+
+
+def shift_degrees(
+    queries: tuple[FloatArray, FloatArray],
+    reference: tuple[FloatArray, FloatArray],
+    device: str = "cpu",
+) -> FloatArray:
+    """Returns semantic and covariate degrees (2, n) from decomposed features of images and ID images.
+
+    Args:
+        queries: Semantic and covariate halves of the images' features, from `Laid.decompose`.
+        reference: Semantic and covariate halves of the ID images' features.
+        device: Name of PyTorch's device.
+    """
+    halves = zip(queries, reference, strict=True)
+    return np.stack([kth_distance(query, known, device=device) for query, known in halves])
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftGrid:
+    """Images by level of semantic and of covariate shift.
+
+    Attributes:
+        levels: Semantic and covariate level of each image, int64 (2, n), 0..LEVELS - 1, or -1 outside the
+            range.
+        edges: Ends of the semantic and of the covariate levels, float64 (2, LEVELS + 1).
+    """
+
+    levels: IntArray
+    edges: FloatArray
+
+    @classmethod
+    def of(cls, degrees: FloatArray) -> "ShiftGrid":
+        """Returns the grid of images with these semantic and covariate degrees (2, n).
+
+        The levels are equal intervals from the 1st to the 99th percentile, so that a few far images do not
+        stretch them. An interval includes its lower end and, but for the last, excludes its upper end.
+        """
+        degrees = degrees.astype(np.float64)
+        low, high = np.quantile(degrees, (0.01, 0.99), axis=1)
+        edges = np.linspace(low, high, LEVELS + 1, axis=1)
+        found = [np.digitize(*axis) - 1 for axis in zip(degrees, edges, strict=True)]
+        return cls(np.where(degrees > high[:, None], -1, np.minimum(found, LEVELS - 1)), edges)
+
+    @property
+    def counts(self) -> IntArray:
+        """Number of images of each cell, int64 (LEVELS, LEVELS), rows covariate, columns semantic."""
+        semantic, covariate = self.levels[:, (self.levels >= 0).all(0)]
+        return np.bincount(covariate * LEVELS + semantic, minlength=LEVELS**2).reshape(LEVELS, LEVELS)
+
+    def cell(self, semantic: int, covariate: int) -> IntArray:
+        """Returns the images of a cell, ascending."""
+        return np.flatnonzero((self.levels == [[semantic], [covariate]]).all(0))
+
+
+def correlation(values: FloatArray) -> float:
+    """Returns Pearson's correlation of values (n,), nan left out, with their levels 1..n (eq. 5), or nan."""
+    levels = np.flatnonzero(~np.isnan(values))
+    if len(levels) < 2 or not np.ptp(values[levels]):
+        return math.nan
+    return float(np.corrcoef(levels, values[levels])[0, 1])
+
+
+def sensitivity(values: FloatArray) -> float:
+    """Returns the absolute slope of the least-squares line through values (n,), the change per level (eq. 6).
+
+    Values that are nan are left out; the result is nan for fewer than two levels.
+    """
+    levels = np.flatnonzero(~np.isnan(values))
+    return abs(float(np.polyfit(levels, values[levels], 1)[0])) if len(levels) > 1 else math.nan
+
+
+def along(grid: FloatArray, axis: str) -> FloatArray:
+    """Returns the mean over the other axis at each level of `axis`, of the cells that are not nan, (count,).
+
+    >>> along(np.array([[1, 3], [np.nan, 5]]), "semantic")
+    array([1., 4.])
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Mean of empty slice", RuntimeWarning)
+        return np.nanmean(grid, axis=AXES.index(axis))
+
+
+def effects(grid: FloatArray, axis: str) -> FloatArray:
+    """Returns the levels of `axis` by a least-squares fit of row plus column effects, (count,).
+
+    Without nan cells, these are the means of `along`. With nan cells, means over the other axis compare
+    levels on different cells; the effects do not. A level without a cell is nan, and all are nan if the
+    measured cells do not link the levels.
+
+    >>> effects(np.array([[1.0, 2.0, np.nan], [3.0, 4.0, 5.0]]), "semantic")
+    array([2., 3., 4.])
+    """
+    rows = grid if axis == AXES[0] else grid.T
+    other, own = np.nonzero(~np.isnan(rows))
+    found = np.full(rows.shape[1], np.nan)
+    if not len(own):
+        return found
+    (here, column), (there, row) = (np.unique(each, return_inverse=True) for each in (own, other))
+    design = np.hstack([np.eye(len(here))[column], np.eye(len(there))[row]])
+    if np.linalg.matrix_rank(design) < len(here) + len(there) - 1:
+        return found
+    fitted = np.linalg.lstsq(design, rows[other, own], rcond=None)[0]
+    found[here] = fitted[: len(here)] + fitted[len(here) :].mean()
+    return found
+
+
+def cell_table(
+    ind: Mapping[str, FloatArray], scores: Mapping[str, FloatArray], shift: ShiftGrid
+) -> pd.DataFrame:
+    """Returns a row for each detector and cell: its levels from 1, its images, each metric of `METRICS`.
+
+    All IND images are compared with those of the cell; a cell with fewer than `LEAST` images is N/A.
+
+    Args:
+        ind: Scores of the IND images (m,) by detector, higher = more OOD.
+        scores: Scores of the shifted images (n,) by detector.
+        shift: Cells of these n images.
+    """
+    rows = []
+    for name, found in scores.items():
+        for covariate, semantic in np.ndindex(LEVELS, LEVELS):
+            cell = found[shift.cell(semantic, covariate)]
+            measured = (
+                DETECTION_METRICS[metric](ind[name], cell) if len(cell) >= LEAST else math.nan
+                for metric in METRICS
+            )
+            rows.append((name, semantic + 1, covariate + 1, len(cell), *measured))
+    return pd.DataFrame(rows, columns=["detector", *AXES, "images", *METRICS])
+
+
+def maps(cells: pd.DataFrame, column: str) -> dict[str, FloatArray]:
+    """Returns a column of `cell_table` as a map (LEVELS, LEVELS) of each detector."""
+    return {
+        str(name): part[column].to_numpy(np.float64).reshape(LEVELS, LEVELS)
+        for name, part in cells.groupby("detector", sort=False)
+    }
+
+
+def curve_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """Returns a row for each detector, metric, axis and level (from 1): the mean over the other axis."""
+    rows = [
+        (name, metric, axis, level, value)
+        for name in dict.fromkeys(cells["detector"])
+        for metric in METRICS
+        for axis in AXES
+        for level, value in enumerate(along(maps(cells, metric)[name], axis), start=1)
+    ]
+    return pd.DataFrame(rows, columns=["detector", "metric", "axis", "level", "value"])
+
+
+def trend_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """Returns correlation and sensitivity (points per level) of each metric and detector along either axis.
+
+    These are the paper's tables 1, 2 and 4 to 7 (eqs. 5 and 6). Columns that end in "_fitted" have the same
+    numbers for `effects`. High semantic and low covariate sensitivity is usually desirable.
+    """
+    rows = []
+    for metric in METRICS:
+        for name, found in maps(cells, metric).items():
+            row: dict[str, str | float] = {"detector": name}
+            for ending, levels in (("", along), ("_fitted", effects)):
+                for axis in AXES:
+                    values = levels(found, axis)
+                    row[f"{axis}_correlation{ending}"] = correlation(values)
+                    row[f"{axis}_sensitivity{ending}"] = 100 * sensitivity(values)
+            rows.append(row | {"metric": metric})
+    return pd.DataFrame(rows)
+
+
+def edge_table(shift: ShiftGrid) -> pd.DataFrame:
+    """Returns the ends of every level of either axis, with the number of its images."""
+    levels = range(1, LEVELS + 1)
+    tables = [
+        {"axis": axis, "level": levels, "low": ends[:-1], "high": ends[1:], "images": images}
+        for axis, ends, images in zip(AXES, shift.edges, map(shift.counts.sum, (0, 1)), strict=True)
+    ]
+    return pd.concat(map(pd.DataFrame, tables))

@@ -1,0 +1,335 @@
+"""LAID: an orthogonal matrix that separates features of images and texts into meaning and style.
+
+Source: Long et al., Rethinking the Evaluation of OOD Detection: A Sorites Paradox, NeurIPS 2024, section 2.1
+and appendix B. The matrix is fitted on texts only, each with a meaning and a covariate (style, operation).
+
+The module also has the texts, PCA of their features, which table 3 compares with LAID, and the degrees of
+sets of images by an encoder and its matrix.
+"""
+
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import safetensors
+import torch
+from safetensors.numpy import save_file
+from sklearn.decomposition import PCA
+from torch import Tensor
+from torch.nn.functional import cosine_similarity, relu
+
+from starter.data.images.imageset import ImageSet
+from starter.data.sets.rendering import FromRecipe, Rendering
+from starter.models.encoders import Encoder
+from starter.models.encoders.choose import load_encoder
+from starter.models.encoders.clip import clip_templates
+from starter.models.encoders.two_tower import TwoTowerEncoder
+from starter.observing.cache import Cache
+from starter.studies.shift.grid import NEIGHBOUR, shift_degrees
+from submission.arrays import FloatArray
+from submission.errors import UnusableInput
+from submission.files import digest_of, read_text, replacing
+from submission.progress import progress
+from submission.random import LAID, PROMPTS
+
+STEPS, BATCH, RATE = 1000, 256, 1e-3
+MARGIN = 0.25
+ORTHOGONAL = 0.1
+"""Weight of the orthogonality term."""
+FILE = "laid.safetensors"
+"""Name of the matrix's file in the folder of `unseen shift laid`."""
+COVARIATES = 150
+"""Largest number of templates that are drawn from an encoder's captions."""
+_TEXTS = 1000
+VERSION = 2
+"""Part of every key of cached degrees: raise it when their computation changes."""
+SHARE = 0.9
+"""Share of the variance that PCA keeps."""
+
+Decompose = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+"""A function from features (n, l) to their semantic and their covariate part, (n, p) and (n, q)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Laid:
+    """An orthogonal matrix and the encoder that it belongs to.
+
+    Attributes:
+        matrix: Orthogonal matrix W, float32 (l, l), l even; the first half of its columns is semantic, the
+            second covariate.
+        encoder: Name of the encoder.
+    """
+
+    matrix: FloatArray
+    encoder: str
+
+    def decompose(self, features: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Returns the semantic and the covariate half, (n, l/2) each, of features (n, l) (eq. 1)."""
+        parts = features @ self.matrix
+        half = len(self.matrix) // 2
+        return parts[:, :half], parts[:, half:]
+
+    def save(self, path: Path) -> None:
+        """Write the matrix and the encoder's name as safetensors, atomically and with reproducible bytes."""
+        with replacing(path) as temporary:
+            save_file({"matrix": np.ascontiguousarray(self.matrix)}, temporary, {"encoder": self.encoder})
+
+    @classmethod
+    def load(cls, path: Path) -> "Laid":
+        """Returns the matrix in a file of `save`, or in a folder of `unseen shift laid`."""
+        path = path / FILE if path.is_dir() else path
+        try:
+            with safetensors.safe_open(path, framework="np") as file:
+                return cls(file.get_tensor("matrix"), (file.metadata() or {})["encoder"])
+        except (OSError, KeyError, safetensors.SafetensorError) as error:
+            raise UnusableInput(
+                f"{path} is no LAID matrix, which `unseen shift laid` writes: {error}"
+            ) from error
+
+
+def triplet_losses(
+    standard: Tensor, semantic: Tensor, covariate: Tensor, margin: float
+) -> tuple[Tensor, Tensor]:
+    """Returns L_sem and L_cov of eq. 2, means over the triplets, each triplet's loss at least 0.
+
+    Args:
+        standard: Transformed features of the standard text (b, l).
+        semantic: Transformed features of a text with another meaning (b, l).
+        covariate: Transformed features of a text with another covariate (b, l).
+        margin: Margin alpha.
+    """
+    half = standard.shape[1] // 2
+
+    def distance(other: Tensor, part: slice) -> Tensor:
+        return 1 - cosine_similarity(standard[:, part], other[:, part], dim=1)
+
+    meaning, style = slice(0, half), slice(half, None)
+    first = distance(covariate, meaning) - distance(semantic, meaning) + margin
+    second = distance(semantic, style) - distance(covariate, style) + margin
+    return relu(first).mean(), relu(second).mean()
+
+
+def orthogonality(matrix: Tensor) -> Tensor:
+    """Returns L_orth of eq. 3: the sum of squares of W'W - I."""
+    return (matrix.T @ matrix - torch.eye(len(matrix), device=matrix.device)).square().sum()
+
+
+def train_laid(
+    features: FloatArray,
+    encoder: str,
+    seed: int = 0,
+    steps: int = STEPS,
+    device: str = "cpu",
+) -> Laid:
+    """Returns the matrix fitted on the features of texts (eqs. 2-3), rounded to the nearest orthogonal one.
+
+    Args:
+        features: Features of the texts (s, c, l), of s >= 2 meanings under c >= 2 covariates each.
+        encoder: Name of their encoder.
+        seed: Seed of the triplets, which are the same on every device.
+        steps: Number of steps of Adam, with 256 triplets each.
+        device: Name of PyTorch's device.
+    """
+    meanings, covariates, _ = features.shape
+    texts = torch.from_numpy(features).to(device)
+    rng = LAID(seed)
+    matrix = torch.from_numpy(_start(features)).to(device).requires_grad_()
+    optimiser = torch.optim.Adam([matrix], RATE)
+    with progress(range(steps), title="LAID", unit="steps") as bar:
+        for _ in bar:
+            own, other = (rng.integers(size, size=BATCH) for size in (meanings, covariates))
+            shifted = (own + rng.integers(1, meanings, BATCH)) % meanings
+            restyled = (other + rng.integers(1, covariates, BATCH)) % covariates
+            standard, semantic, covariate = (
+                texts[i, j] @ matrix for i, j in ((own, other), (shifted, other), (own, restyled))
+            )
+            losses = triplet_losses(standard, semantic, covariate, MARGIN)
+            loss = losses[0] + losses[1] + ORTHOGONAL * orthogonality(matrix)
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+    left, _, right = np.linalg.svd(matrix.detach().cpu().numpy().astype(np.float64))
+    return Laid((left @ right).astype(np.float32), encoder)
+
+
+def _start(features: FloatArray) -> FloatArray:
+    """Returns an orthogonal matrix (l, l) of directions, from more scatter of meanings to more of styles.
+
+    They are the eigenvectors of the difference of the two scatter matrices, each with trace 1.
+    """
+    length, scatters = features.shape[2], []
+    for axis in (0, 1):
+        rows = (features - features.mean(axis, keepdims=True)).reshape(-1, length).astype(np.float64)
+        scatters.append(rows.T @ rows / (rows**2).sum())
+    return np.ascontiguousarray(np.linalg.eigh(scatters[0] - scatters[1])[1][:, ::-1], np.float32)
+
+
+def text_pca(features: FloatArray) -> Decompose:
+    """Returns the projection on principal components of either kind (Long et al. 2024, app. B).
+
+    Components of meaning are those of texts with the same covariate, components of covariates those of texts
+    with the same meaning; they have `SHARE` of the variance.
+
+    Args:
+        features: Features of the texts (s, c, l), of s meanings under c covariates each.
+    """
+    parts = [features - features.mean(axis, keepdims=True) for axis in (0, 1)]
+    meaning, covariate = (
+        PCA(SHARE, svd_solver="covariance_eigh").fit(part.reshape(-1, features.shape[2]).astype(np.float64))
+        for part in parts
+    )
+    return lambda rows: (rows @ meaning.components_.T, rows @ covariate.components_.T)
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """Texts of all combinations of meanings and covariates.
+
+    Attributes:
+        meanings: At least 2 names of classes, such as "the digit 7"; s is their number.
+        covariates: At least 2 templates with one "{}" for the meaning, such as "a drawing of {}"; c of them.
+    """
+
+    meanings: tuple[str, ...]
+    covariates: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        wrong = [template for template in self.covariates if template.count("{}") != 1]
+        if wrong or min(len(self.meanings), len(self.covariates)) < 2:
+            more = f"; {wrong[0]!r} has not" if wrong else ""
+            raise UnusableInput(f"LAID needs two meanings or more and two templates with one {{}} each{more}")
+
+    def plain(self, classes: Sequence[str]) -> list[str]:
+        """Returns the first template filled with each class, for zero-shot classification."""
+        return [self.covariates[0].replace("{}", name) for name in classes]
+
+    def features(self, encoder: Encoder) -> FloatArray:
+        """Returns the encoder's features of every text, float32 (s, c, l), l their dimension."""
+        texts = [cov.replace("{}", meaning) for meaning in self.meanings for cov in self.covariates]
+        starts = progress(range(0, len(texts), _TEXTS), title="texts")
+        rows = np.concatenate([encoder.encode_texts(texts[start : start + _TEXTS]) for start in starts])
+        return rows.reshape(len(self.meanings), len(self.covariates), -1)
+
+
+def caption_templates(phrases: Sequence[Sequence[str]], seed: int = 0) -> tuple[str, ...]:
+    """Returns at most `COVARIATES` templates of captions' phrases, drawn at random.
+
+    The first is "{}", the meaning alone.
+    """
+    rng, templates = PROMPTS(seed), dict.fromkeys(["{}"])
+    while len(templates) < min(COVARIATES, math.prod(len(some) + 1 for some in phrases[1:])):
+        covariates = [str(rng.choice(some)) for some in phrases[1:] if rng.random() < 0.5]
+        templates[", ".join(["{}", *covariates])] = None
+    return tuple(templates)
+
+
+def choose_prompts(
+    encoder: Encoder,
+    classes: Sequence[str],
+    labels: Path | None = None,
+    seed: int = 0,
+) -> Prompts:
+    """Returns a command's prompts: the classes with the covariates of the encoder's captions or CLIP's 80.
+
+    Args:
+        encoder: Encoder of the texts.
+        classes: Names of the source's classes.
+        labels: File with a meaning per line, which replaces the classes.
+        seed: Seed of the draw of captions.
+    """
+    if isinstance(encoder, TwoTowerEncoder):
+        covariates = caption_templates(encoder.phrases, seed)
+    else:
+        covariates = clip_templates()
+    return Prompts(lines_of(labels) if labels else tuple(classes), covariates)
+
+
+def lines_of(path: Path) -> tuple[str, ...]:
+    """Returns the lines of a text file that are not empty, each once."""
+    found = (line.strip() for line in read_text(path).splitlines())
+    return tuple(dict.fromkeys(line for line in found if line))
+
+
+def measured_degrees(
+    renderings: Sequence[Rendering],
+    ind: ImageSet,
+    encoder: Encoder,
+    laid: Laid,
+    cache: Cache,
+    device: str = "cpu",
+) -> FloatArray:
+    """Returns semantic and covariate degrees of the images of all sets, float32 (2, n), set by set.
+
+    Args:
+        renderings: Sets to measure.
+        ind: ID images from which distances are measured.
+        encoder: Encoder of the images.
+        laid: LAID matrix of the encoder.
+        cache: Cache in which each set's degrees are kept.
+        device: Device on which distances are computed.
+    """
+    matrix = hashlib.sha256(laid.matrix.tobytes()).hexdigest()
+    digest = digest_of(VERSION, NEIGHBOUR, encoder.name, matrix, ind.digest)
+    known, degrees = _halves(FromRecipe.whole(ind), encoder, laid), []
+    for rendering in progress(renderings, "measure", unit="sets"):
+        key = digest_of(digest, rendering.digest)
+        found = cache.load("degrees", key, {"degrees": (np.float32, (2, len(rendering)))})
+        if found is None:
+            found = {"degrees": shift_degrees(_halves(rendering, encoder, laid), known, device)}
+            cache.store("degrees", key, found)
+        degrees.append(found["degrees"])
+    return np.concatenate(degrees, axis=1)
+
+
+def _halves(rendering: Rendering, encoder: Encoder, laid: Laid) -> tuple[FloatArray, FloatArray]:
+    """Returns both halves of the features of a set's images, encoded chunk by chunk."""
+    chunks = (np.ascontiguousarray(chunk.permute(0, 2, 3, 1).numpy()) for chunk in rendering.chunks())
+    return laid.decompose(np.concatenate([encoder.encode_images(chunk) for chunk in chunks]))
+
+
+def open_laid(
+    spec: str,
+    folder: str,
+    classes: Sequence[str],
+    kept: Path,
+    seed: int = 0,
+    device: str = "cpu",
+) -> tuple[Encoder, Laid]:
+    """Returns the encoder that `spec` names, and its LAID matrix.
+
+    Args:
+        spec: Encoder, as for `load_encoder`.
+        folder: Folder that `unseen shift laid` wrote, or its file; "" to train a matrix here, on the texts of
+            `choose_prompts`.
+        classes: Names of the ID classes.
+        kept: Folder in which a trained matrix is kept and found again.
+        seed: Seed of the training.
+        device: Device of encoder and training.
+    """
+    if folder:
+        return read_laid(Path(folder), spec, device)
+    encoder = load_encoder(spec, device)
+    path = kept / f"laid-{digest_of(encoder.name, list(classes), seed, STEPS, MARGIN)}.safetensors"
+    if path.exists():
+        return encoder, Laid.load(path)
+    texts = choose_prompts(encoder, classes, seed=seed).features(encoder)
+    found = train_laid(texts, encoder.name, seed, device=device)
+    found.save(path)
+    return encoder, found
+
+
+def read_laid(path: Path, spec: str, device: str = "cpu") -> tuple[Encoder, Laid]:
+    """Returns the matrix that `unseen shift laid` wrote, and its encoder; trains nothing.
+
+    Args:
+        path: Folder or file of the matrix.
+        spec: Encoder, as for `load_encoder`.
+        device: Device of the encoder, if it is CLIP.
+    """
+    laid, encoder = Laid.load(path), load_encoder(spec, device)
+    if encoder.name != laid.encoder:
+        raise UnusableInput(f"{path} belongs to the encoder {laid.encoder}: name that one by --encoder")
+    return encoder, laid

@@ -1,0 +1,361 @@
+"""Syn-IS: images generated from prompts, label x style, in a grid by the prompts' shift degrees.
+
+Source: Long et al. 2024, section 2.3. Prompts are measured, sorted into the grid and drawn. Written are a
+folder of images for each cell, the prompts, and a datasheet under the headings of Gebru et al., Datasheets
+for Datasets (2021). The embedded signs need no network: they are drawn as the captions of the small encoder
+describe them.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from starter.data.sources.sources import load_source
+from starter.models.classifiers.specs import user_function
+from starter.models.encoders import Encoder
+from starter.models.encoders.captions import FACES, PHRASES, drawn, shifted
+from starter.studies.shift.grid import ShiftGrid, shift_degrees
+from starter.studies.shift.laid import Laid, lines_of, read_laid
+from submission.arrays import Pixels
+from submission.errors import UnusableInput, unusable
+from submission.files import claim_folder, read_rows, write_bytes, write_text
+from submission.progress import progress
+from submission.random import GENERATED, SYNIS
+
+DATASHEET = """# Datasheet
+
+## Motivation
+A grid of generated images whose distance from the in-distribution data grows step by step in meaning
+(semantic shift) and in style (covariate shift), to see how OOD detectors and label-free estimators respond
+(Long et al., NeurIPS 2024: Syn-IS). It was generated with Unseen.
+
+## Composition
+{images:,} images, generated whole: not a sample of a larger set, and of no real scene or person.
+{labels:,} labels in {styles} styles. A folder a cell, `s<semantic level>_c<covariate level>`,
+levels 1 to 8, for the {cells} cells into which prompts fall, with {per_cell:,} images each; `prompts.csv` has
+the prompt and the seed of each image. A label says what was asked for; nobody checked what is shown.
+
+No split is recommended: each cell is one set. Nothing is confidential. Whether an image may offend depends on
+the labels and styles that were given: nobody looked at the images.
+
+## Collection
+Each label was put into each style's prompt. A prompt's degree on an axis is the cosine distance of its text
+features to the 10th nearest image of the in-distribution data in that half of the features.
+
+- In-distribution data: {identity}
+- Encoder: {encoder}
+- Range of the semantic axis: {semantic}; of the covariate axis: {covariate}
+- Generator: {generator}
+- Seed: {seed}
+
+The degree is that of the prompt, not of the image that came out: measure it again on the images.
+
+## Preprocessing
+None: images are stored as they were generated, as lossless PNG.
+
+## Uses
+Measuring OOD detectors and label-free estimators by shift. Not for training anything that is judged on it,
+and not for statements about real photographs: generated images differ from these in more than style.
+
+## Distribution
+Licence: {licence}
+
+## Maintenance
+By whoever generated it. The same command gives the same files on the same machine.
+"""
+_TEXTS = 4096  # number of prompts encoded at a time
+BATCH = 8
+"""Number of prompts per call of the generator."""
+
+
+STYLE_NAMES = (
+    "art nouveau", "constructivist", "expressionist", "graffiti", "hyperrealism", "impressionist",
+    "pointillism", "pop art", "renaissance", "surrealist", "typography", "watercolor", "cybernetic",
+    "cyberpunk game", "gta", "retro arcade", "retro game", "rpg fantasy game", "pixel art", "line art",
+    "comic book", "3d-model", "dreamscape", "dystopian", "fairy tale", "gothic", "grunge", "kawaii",
+    "lovecraftian", "macabre", "manga", "metropolis", "minimalist", "monochrome", "nautical", "space",
+    "stained glass", "collage", "flat papercut", "paper mache", "paper quilling", "papercut collage",
+    "papercut shadow box", "stacked papercut", "thick layered papercut", "film noir", "glamour", "hdr",
+    "iphone photographic", "long exposure", "tilt-shift",
+)  # fmt: skip
+"""The 51 styles of Long et al. 2024, appendix D, by name; SDXL's templates for them may not be shipped."""
+OBJECT = "{object}"
+
+
+@dataclass(frozen=True)
+class Style:
+    """A template for prompts.
+
+    Attributes:
+        name: Name of the style.
+        template: Prompt, in which ``{object}`` is replaced by the label.
+        negative: Description of what the image must not show, or "".
+    """
+
+    name: str
+    template: str
+    negative: str = ""
+
+    def prompt(self, label: str) -> str:
+        """Returns the prompt for a label.
+
+        >>> Style("pixel art", "{object}, pixel art style").prompt("cat")
+        'cat, pixel art style'
+        """
+        return self.template.replace(OBJECT, label)
+
+
+STYLES = tuple(Style(name, f"{OBJECT}, {name} style") for name in STYLE_NAMES)
+"""Styles whose prompt is the label and the style's name, for every name."""
+
+
+def read_styles(path: Path) -> tuple[Style, ...]:
+    """Returns styles from a CSV: name, prompt (with ``{object}``) and, optionally, negative."""
+    styles: dict[str, Style] = {}
+    for line, row in read_rows(path, ("name", "prompt")):
+        if not row["name"] or OBJECT not in row["prompt"]:
+            raise unusable(path, f"line {line}: needs a name, and a prompt with {OBJECT} in it")
+        styles[row["name"]] = Style(row["name"], row["prompt"], row.get("negative", ""))
+    return tuple(styles.values())
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The input from which one image of the grid is generated; the fields are the columns of ``prompts.csv``.
+
+    Attributes:
+        file: Path in the set, such as ``s1_c8/00000.png``: semantic level, covariate level (1 to 8), number.
+        label: Class in the prompt.
+        style: Name of the style.
+        prompt: Description of the image.
+        negative: Description of what the image must not show, or "".
+        seed: Seed of the generator's noise, in [0, 2^53).
+    """
+
+    file: str
+    label: str
+    style: str
+    prompt: str
+    negative: str
+    seed: int
+
+
+def plan(
+    labels: Sequence[str], styles: Sequence[Style], levels: NDArray[np.integer], per_cell: int, seed: int
+) -> tuple[Prompt, ...]:
+    """Draw the prompts of each cell's images, without replacement.
+
+    In a cell with fewer prompts than images, all prompts are drawn, then all again, and so on. A prompt that
+    is drawn again gets another seed each time.
+
+    Args:
+        labels: Labels; a is their number.
+        styles: Styles; b is their number.
+        levels: Semantic and covariate level of every label in every style, (a * b, 2), label by label, from
+            0; below 0 for a prompt outside the grid, which is left out.
+        per_cell: Number of images per cell.
+        seed: Seed of the draws. A cell's images depend only on it and on the cell's prompts.
+
+    Returns:
+        `per_cell` prompts for each cell that has a prompt, cells in order.
+    """
+    found = []
+    for semantic, covariate in sorted({(int(s), int(c)) for s, c in levels if min(s, c) >= 0}):
+        members = np.flatnonzero((levels[:, 0] == semantic) & (levels[:, 1] == covariate))
+        rng = SYNIS(seed, semantic, covariate)
+        rounds = -(-per_cell // len(members))
+        indices = np.concatenate([rng.permutation(members) for _ in range(rounds)])[:per_cell]
+        for number, (index, noise) in enumerate(
+            zip(indices, rng.integers(2**53, size=per_cell), strict=True)
+        ):
+            label, style = labels[index // len(styles)], styles[index % len(styles)]
+            file = f"s{semantic + 1}_c{covariate + 1}/{number:05}.png"
+            text = style.prompt(label)
+            found.append(Prompt(file, label, style.name, text, style.negative, int(noise)))
+    return tuple(found)
+
+
+GLYPHS, RETURNS = "glyphs", "return uint8 images (n, height, width, 3)"
+MEANINGS, *COVARIATES = PHRASES
+USUAL = (FACES.index("dejavu"), 0, 0, 0)
+"""The default face, backdrop, look and operation, for a prompt that does not name them."""
+GLYPH_STYLES = tuple(Style(phrase, f"{OBJECT}, {phrase}") for phrases in COVARIATES for phrase in phrases)
+"""A style for each covariate phrase."""
+
+
+def draw_glyphs(prompts: Sequence[Prompt]) -> Pixels:
+    """Returns images (n, 32, 32, 3) of prompts such as "greek, outline look, with fog".
+
+    A prompt is a meaning followed by covariates; negative prompts have no effect.
+    """
+    return np.concatenate([_image(prompt) for prompt in prompts])
+
+
+def _image(prompt: Prompt) -> Pixels:
+    meaning, *covariates = (phrase.strip() for phrase in prompt.prompt.split(","))
+    if meaning not in MEANINGS:
+        raise UnusableInput(
+            f"the generator glyphs cannot draw {prompt.prompt!r}: a prompt begins with one of "
+            f"{', '.join(MEANINGS)}, and a comma"
+        )
+    face, backdrop, look, shift = (
+        next((phrases.index(each) for each in covariates if each in phrases), usual)
+        for phrases, usual in zip(COVARIATES, USUAL, strict=True)
+    )
+    rng = GENERATED(prompt.seed)
+    images = drawn(np.array([MEANINGS.index(meaning)]), (face, backdrop, look), rng)
+    return shifted(images, shift, rng)
+
+
+Generator = Callable[[Sequence[Prompt]], Any]
+"""A function from n prompts to their images, uint8 RGB (n, h, w, 3), the same for the same prompts."""
+
+
+def choose_generator(spec: str) -> tuple[str, Generator]:
+    """Returns the name and the function of "glyphs", or of the user's ``module:function``."""
+    if spec == GLYPHS:
+        return "glyphs, 32 x 32 pixels", draw_glyphs
+    return spec, user_function(spec, "my_model:generate", f"take prompts and {RETURNS}")
+
+
+def generate(name: str, generator: Generator, prompts: Sequence[Prompt]) -> Pixels:
+    """Returns the generator's images of the prompts, of the right shape and type."""
+    try:
+        images = generator(prompts)
+    except UnusableInput:
+        raise
+    except Exception as error:
+        raise UnusableInput(f"{name} fails: {type(error).__name__}: {error}") from error
+    kind, shape = getattr(images, "dtype", type(images).__name__), getattr(images, "shape", ())
+    if kind != np.uint8 or shape != (len(prompts), *shape[1:3], 3):
+        raise UnusableInput(f"{name} must {RETURNS} of {len(prompts)} prompts, got {kind} {shape}")
+    return images
+
+
+def choose_prompts(
+    spec: str, labels: Path | None, styles: Path | None, classes: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[Style, ...]]:
+    """Returns the labels and styles of the files, or else those of the generator or the source.
+
+    The generator "glyphs" has its own labels; others draw the source's classes in the paper's 51 styles.
+    """
+    objects = lines_of(labels) if labels else MEANINGS if spec == GLYPHS else classes
+    if styles is not None:
+        return objects, read_styles(styles)
+    return objects, GLYPH_STYLES if spec == GLYPHS else STYLES
+
+
+def synis(
+    out: Path,
+    *,
+    laid: Path,
+    generator: str = "glyphs",
+    labels: Path | None = None,
+    styles: Path | None = None,
+    per_cell: int = 5000,
+    encoder: str = "embedded",
+    source: str = "glyphs",
+    licence: str = "",
+    seed: int = 0,
+    device: str = "cpu",
+) -> str:
+    """Generate images whose shift grows step by step (Syn-IS).
+
+    Every label is combined with every style. Writes a folder of images for each cell of the 8 x 8 grid of
+    shifts in meaning and style, prompts.csv and DATASHEET.md. Run again to continue.
+
+    Example: unseen shift generate synis --laid laid --per-cell 20
+
+    Options:
+        out: A new folder, or one of an interrupted run.
+        generator: glyphs, or module:function (runs its code).
+        styles: A CSV (name,prompt,negative). [the paper's 51]
+        per_cell: Number of images per cell.
+        licence: Licence of the images, for the datasheet.
+    """
+    (name, draw), (eyes, matrix) = choose_generator(generator), read_laid(laid, encoder, device)
+    splits = load_source(source, seed)
+    known = splits.train.images
+    objects, templates = choose_prompts(generator, labels, styles, splits.classes)
+    texts = [style.prompt(label) for label in objects for style in templates]
+    grid = prompt_grid(eyes, matrix, known, texts, device)
+    prompts = plan(objects, templates, grid.levels.T, per_cell, seed)
+    sheet = datasheet(
+        prompts,
+        grid,
+        identity=f"{len(known):,} training images of {Path(source).name}",
+        encoder=eyes.name,
+        generator=name,
+        seed=seed,
+        licence=licence or "not stated; it follows from the generator's",
+    )
+    write_grid(out, prompts, name, draw, sheet)
+    cells = int((grid.counts > 0).sum())
+    return f"{cells * per_cell:,} images in {cells} of {grid.counts.size} cells\n{out / 'DATASHEET.md'}"
+
+
+def prompt_grid(
+    encoder: Encoder,
+    laid: Laid,
+    known: Pixels,
+    texts: Sequence[str],
+    device: str = "cpu",
+) -> ShiftGrid:
+    """Returns the levels of prompts, by the distances of their text features to those of the ID images."""
+    parts = [
+        encoder.encode_texts(texts[start : start + _TEXTS])
+        for start in progress(range(0, len(texts), _TEXTS), title="prompts", unit="batches")
+    ]
+    reference = laid.decompose(encoder.encode_images(known))
+    return ShiftGrid.of(shift_degrees(laid.decompose(np.concatenate(parts)), reference, device))
+
+
+def datasheet(prompts: Sequence[Prompt], grid: ShiftGrid, **facts: str | int) -> str:
+    """Returns the datasheet as Markdown, with numbers counted from the plan."""
+    cells = len({prompt.file.partition("/")[0] for prompt in prompts})
+    semantic, covariate = (f"{ends[0]:.4f} to {ends[-1]:.4f}" for ends in grid.edges)
+    return DATASHEET.format(
+        images=len(prompts),
+        labels=len({prompt.label for prompt in prompts}),
+        styles=len({prompt.style for prompt in prompts}),
+        cells=cells,
+        per_cell=len(prompts) // max(cells, 1),
+        semantic=semantic,
+        covariate=covariate,
+        **facts,
+    )
+
+
+def write_grid(out: Path, prompts: Sequence[Prompt], name: str, generator: Generator, sheet: str) -> None:
+    """Write every image as ``<cell>/<number>.png``, with ``prompts.csv`` and ``DATASHEET.md`` beside them.
+
+    Batches are fixed by the plan. A batch with a missing image is generated again as a whole, so that a run
+    that was interrupted ends with the same bytes.
+
+    Args:
+        out: New folder, or the folder of an interrupted run of the same plan and generator.
+        prompts: Prompts that `plan` drew.
+        name: Name of the generator.
+        generator: Generator of the images.
+        sheet: Text of the datasheet.
+    """
+    table = pd.DataFrame(prompts).to_csv(index=False, lineterminator="\n")
+    digest = hashlib.sha256(f"{BATCH}\n{name}\n{table}".encode()).hexdigest()
+    claim_folder(out, f"Syn-IS {digest}\n")
+    write_text(out / "prompts.csv", table)
+    batches = [prompts[start : start + BATCH] for start in range(0, len(prompts), BATCH)]
+    missing = [each for each in batches if not all((out / prompt.file).is_file() for prompt in each)]
+    with progress(total=len(prompts), unit="images", title="Syn-IS") as bar:
+        bar.update(len(prompts) - sum(map(len, missing)))
+        for each in missing:
+            for prompt, image in zip(each, generate(name, generator, each), strict=True):
+                write_bytes(out / prompt.file, cv2.imencode(".png", image[:, :, ::-1])[1].tobytes())
+            bar.update(len(each))
+    write_text(out / "DATASHEET.md", sheet)

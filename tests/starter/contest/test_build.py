@@ -1,0 +1,212 @@
+"""Building: what a folder holds, that it is true, and that an interruption changes nothing."""
+
+import json
+import re
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+from built import spoil
+from safetensors import safe_open
+from safetensors.numpy import load_file, save_file
+
+from starter.contest import build as build_module
+from starter.contest.accuracy import observe as observe_module
+from starter.contest.accuracy.observe import ClassifierSubject
+from starter.contest.accuracy.plan import render
+from starter.contest.audit import few_sets
+from starter.contest.build import build, dry_run
+from starter.contest.plan import PlannedSet
+from starter.data.images.arrays import read_npz
+from starter.data.sets.recipe import Recipe
+from starter.observing.sets import PublicSets
+from submission import Competition, UnusableInput
+from submission.solution import solution_of
+
+SEED = 11
+
+
+def files_of(root: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and path.suffix != ".sqlite"
+    }
+
+
+def test_the_folder_holds_what_the_design_says(built):
+    names = {path.relative_to(built.root).as_posix() for path in built.root.rglob("*") if path.is_file()}
+    public = {name.removeprefix("public/") for name in names if name.startswith("public/")}
+    assert public == {
+        *("competition.json", "base.npz", "reference.npz", "train_ref.npz", "sample_submission.csv"),
+        *("classifiers/tiny.safetensors", "train/recipes.jsonl", "train/targets.csv", "val/targets.csv"),
+        *("val/groups.csv", "LICENCES.txt"),
+        *(f"val/{name}.npz" for name in built.sets("val")),
+        *(f"test/{name}.npz" for name in built.sets("test")),
+    }
+    assert {name for name in names if name.startswith("private/")} == {
+        "private/.lock",
+        "private/build.json",
+        "private/solution.csv",
+    }
+    assert stat.S_IMODE(built.private.stat().st_mode) == 0o700
+    assert set(built.files) == public - {"competition.json"}
+
+
+def test_a_dry_run_tells_images_and_disk_and_warns_as_the_audit_does(built, settings):
+    cost, (noise, *others) = dry_run(settings())
+    assert noise.startswith("test sets of 60 images: chance moves their true values by about 6 points")
+    assert others == list(few_sets(built))
+    assert dry_run(settings(set_size=100, test_sets=40))[1] == []
+    images, size = (float(number.replace(",", "")) for number in re.findall(r"[\d,]+", cost))
+    sets = sum(sum(sizes.values()) for sizes in built.sizes.values())
+    shown = [len(read_npz(built.file(f"{name}.npz"))) for name in ("base", "reference", "train_ref")]
+    assert images == sets + sum(shown[1:])
+    written = sum(len(data) for data in files_of(built.root.parent / "fresh").values()) / 1e6
+    assert written <= size <= 1.5 * written
+
+
+def test_targets_are_the_accuracies(built):
+    subject = ClassifierSubject.open(PublicSets(built), "tiny", ())
+    meta = subject.meta_train()
+    np.testing.assert_allclose(meta.targets, [right.mean() for right in meta.correct], atol=1e-12)
+    for index, rendering in enumerate(PublicSets(built).train):
+        labelled = rendering.recipe.render(rendering.base)
+        assert (meta.sets[index].predicted == labelled.labels).mean() == meta.targets[index]
+
+
+def test_the_solution_is_true(built):
+    """Render the test sets again from the private record, and compare images and accuracy."""
+    record = json.loads((built.private / "build.json").read_text())
+    base = build_module.load_source("glyphs", 0).test_base
+    subject = ClassifierSubject.open(PublicSets(built), "tiny", ())
+    observed = {observation.set_name: observation for observation in subject.observations("test")}
+    for entry, row in zip(record["test"], solution_of(built), strict=True):
+        recipe = Recipe.from_json(entry["recipe"])
+        rendered = render(PlannedSet(recipe, entry["group"], entry["family"], entry["base"]), base)
+        np.testing.assert_array_equal(read_npz(built.file(f"test/{row.set}.npz")).images, rendered.images)
+        assert (observed[row.set].predicted == rendered.labels).mean() == row.prediction
+        assert row.group == entry["group"]
+
+
+def test_labels_stand_with_what_methods_learn_from_and_not_with_test_sets(built):
+    for name in built.files:
+        if name.endswith(".npz"):
+            labelled = name in ("base.npz", "reference.npz") or name.startswith("val/")
+            assert (read_npz(built.file(name)).labels is not None) == labelled
+
+
+def test_an_interrupted_build_goes_on_to_the_same_files(built, settings, tmp_path, monkeypatch):
+    """Stopped while rendering, while observing and while writing targets; then finished."""
+    root = tmp_path / "contest"
+    for module, function, calls in (
+        (build_module, "write_npz", 10),
+        (observe_module, "make_id", 5),
+        (build_module, "write_sample", 0),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, function, interrupt_after(calls, getattr(module, function)))
+            with pytest.raises(KeyboardInterrupt):
+                build(root, settings(), SEED)
+        with pytest.raises(UnusableInput, match="unseen build"):
+            Competition.open(root)
+    build(root, settings(), SEED)
+    expected, found = files_of(built.root), files_of(root)
+    assert [name for name in expected if not name.startswith("cache/")] == [
+        name for name in found if not name.startswith("cache/")
+    ]
+    assert [name for name in found if expected[name] != found[name]] == []
+
+
+def interrupt_after(calls, function):
+    left = iter([False] * calls)
+
+    def wrapped(*args, **kwargs):
+        if next(left, True):
+            raise KeyboardInterrupt
+        return function(*args, **kwargs)
+
+    return wrapped
+
+
+def test_a_base_too_small_for_the_sets_is_refused_before_anything_is_made(settings, tmp_path):
+    asked = settings(set_size=2000)
+    for act in (lambda: build(tmp_path / "contest", asked), lambda: dry_run(asked)):
+        with pytest.raises(UnusableInput, match="2,000 are asked for a set: use --set-size"):
+            act()
+    assert not (tmp_path / "contest/public").exists()
+
+
+def natural(path, built, keep, own=None):
+    """60 images of some classes, none of them public: one grey level off those of the base, but for `own`."""
+    images = read_npz(built.file("base.npz"))
+    chosen = np.flatnonzero(keep(images.labels))[:60]
+    pixels = np.bitwise_xor(images.images[chosen], 1)
+    pixels[:own] = images.images[chosen][:own] if own else pixels[:own]
+    np.savez(path, images=pixels, labels=images.labels[chosen])
+    return str(path)
+
+
+def test_natural_sets_of_ones_own_and_hidden(built, settings, tmp_path):
+    paths = tuple(
+        natural(tmp_path / f"{name}.npz", built, keep)
+        for name, keep in (("few", lambda labels: labels < 3), ("many", lambda labels: labels >= 0))
+    )
+    asked = settings(test_sets=0, test_from=paths, hidden=True)
+    competition = build(tmp_path / "contest", asked, SEED, reads=("grey", "peers"))
+    assert len(list((competition.root / "cache/grey").iterdir())) == 12 + 6 + 2 + 2, "all sets and references"
+    assert competition.visibility == "hidden"
+    assert {row.group for row in solution_of(competition)} == {"natural", "natural-few"}
+    assert "test_from" not in competition.settings
+    assert str(tmp_path) not in (competition.public / "competition.json").read_text()
+
+
+def test_a_finished_competition_is_never_built_again(contest, settings, monkeypatch):
+    """Not even where the weights behind the same path have changed: the solution stays what it was scored with."""
+    monkeypatch.setattr(build_module, "load_source", interrupt_after(0, None))
+    assert build(contest.root, settings()) == contest
+    spoil(contest.public / "base.npz")
+    with pytest.raises(UnusableInput, match="was changed or is damaged"):
+        build(contest.root, settings())
+
+
+def test_test_images_that_are_public_are_refused_or_told(built, settings, tmp_path, capsys):
+    """One image of 60: where images are hidden it is refused, else told; more than a twentieth is refused."""
+    one, ten, none = (
+        natural(tmp_path / f"{own}.npz", built, lambda labels: labels >= 0, own) for own in (1, 10, None)
+    )
+    with pytest.raises(UnusableInput, match="1 of its 60 images are public with labels, in meta_base; take"):
+        build(tmp_path / "a", settings(test_sets=0, test_from=(one, none), hidden=True), SEED)
+    with pytest.raises(UnusableInput, match=f"--test-from {ten}: 10 of its 60 images"):
+        build(tmp_path / "b", settings(test_from=(ten,)), SEED)
+    copy = natural(tmp_path / "copy.npz", built, lambda labels: labels >= 0)
+    with pytest.raises(UnusableInput, match=f"60 of its 60 images are public with labels, in {none}"):
+        build(tmp_path / "c", settings(test_from=(copy,), val_from=(none,)), SEED)
+    build(tmp_path / "d", settings(val_sets=0, test_sets=2, train_sets=2, test_from=(one,)), SEED)
+    assert "warning: --test-from" in capsys.readouterr().err
+
+
+def test_weights_that_changed_since_an_interruption_are_refused(weights, settings, tmp_path, monkeypatch):
+    mine = tmp_path / "mine.safetensors"
+    mine.write_bytes(weights.read_bytes())
+    asked = settings(classifiers=(f"tiny={mine}",))
+    with monkeypatch.context() as patch:
+        patch.setattr(build_module, "write_npz", interrupt_after(7, build_module.write_npz))
+        with pytest.raises(KeyboardInterrupt):
+            build(tmp_path / "contest", asked, SEED)
+    changed = load_file(mine)
+    changed["fc.bias"] += 1
+    save_file(changed, mine, metadata=safe_open(mine, "numpy").metadata())
+    with pytest.raises(UnusableInput, match="--classifier tiny has changed since"):
+        build(tmp_path / "contest", asked, SEED)
+
+
+def test_the_advice_on_a_broken_seal_brings_back_what_was_built(contest, settings):
+    solution, description = contest.private / "solution.csv", contest.public / "competition.json"
+    before = solution.read_bytes(), description.read_bytes()
+    solution.write_bytes(before[0].replace(b"Public", b"Private", 1))
+    description.unlink()
+    build(contest.root, settings())
+    assert (solution.read_bytes(), description.read_bytes()) == before
+    assert solution_of(Competition.open(contest.root))

@@ -1,0 +1,174 @@
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from slow import some_slow
+
+from starter.models.classifiers import ARCHITECTURES, Classifier, Network, engine, load_classifier
+from starter.models.classifiers.engine import (
+    TOLERANCES,
+    arithmetic,
+    chosen,
+    computing,
+    precisions,
+    tell_differences,
+)
+from submission.errors import UnusableInput, tell_once
+
+pytest.importorskip("openvino")
+
+CLASSES = tuple("0123456789")
+IMAGES = np.random.default_rng(0).integers(256, size=(75, 32, 32, 3), dtype=np.uint8)
+SHALLOW = ("small", "resnet56", "repvgg_a0")
+LACKING = [precision for precision in TOLERANCES if precision not in precisions()]
+Shaken = Callable[[Callable[[int], Network]], Network]
+
+
+@pytest.fixture(autouse=True)
+def untold() -> None:
+    tell_once.cache_clear()
+
+
+@pytest.fixture(scope="module", params=some_slow(SHALLOW, *SHALLOW[1:]))
+def pair(request: pytest.FixtureRequest, shaken: Shaken) -> tuple[Classifier, Classifier]:
+    """A classifier that runs in PyTorch, and the same in OpenVINO, compiled once for all tests."""
+    network = shaken(ARCHITECTURES[request.param])
+    plain = Classifier(request.param, request.param, network, CLASSES, (0.5,) * 3, (0.25,) * 3)
+    return plain, replace(plain, engine="openvino")
+
+
+def moved(mine: torch.Tensor, theirs: torch.Tensor) -> float:
+    """The largest difference, as a share of the largest value."""
+    return float((mine - theirs).abs().max() / theirs.abs().max())
+
+
+def test_logits_features_and_stages_are_pytorchs_within_the_tolerance(
+    pair: tuple[Classifier, Classifier], capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain, compiled = pair
+    assert (plain.place, compiled.place) == ("cpu", "cpu openvino float32")
+    shown = zip(
+        (*compiled(IMAGES), *compiled.stages(IMAGES)), (*plain(IMAGES), *plain.stages(IMAGES)), strict=True
+    )
+    for mine, theirs in shown:
+        assert mine.shape == theirs.shape
+        assert mine.dtype == torch.float32
+        assert moved(mine, theirs) <= TOLERANCES["float32"]
+    assert capsys.readouterr().err == ""
+
+
+def test_an_images_logits_depend_on_no_batch_thread_or_order(pair: tuple[Classifier, Classifier]) -> None:
+    _, compiled = pair
+    logits, features = compiled(IMAGES)
+    for size in (1, 7, 50):
+        parts = [compiled(IMAGES[start : start + size])[0] for start in range(0, len(IMAGES), size)]
+        assert torch.equal(torch.cat(parts), logits)
+    order = np.random.default_rng(1).permutation(len(IMAGES))
+    assert torch.equal(compiled(IMAGES[order])[1], features[order])
+    threads = torch.get_num_threads()
+    torch.set_num_threads(threads % 2 + 1)
+    try:
+        assert torch.equal(compiled(IMAGES)[1], features)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_every_precision_of_this_cpu_keeps_its_tolerance(pair: tuple[Classifier, Classifier]) -> None:
+    plain, compiled = pair
+    exact = plain(IMAGES)[0]
+    larger = np.resize(IMAGES, (3, 48, 48, 3))
+    assert moved(compiled(larger)[0], plain(larger)[0]) <= TOLERANCES["float32"]
+    for precision in precisions():
+        faster = replace(compiled, precision=precision)
+        assert faster.place == f"cpu openvino {precision}"
+        assert moved(faster(IMAGES)[0], exact) <= TOLERANCES[precision]
+
+
+@pytest.mark.parametrize("precision", LACKING)
+@pytest.mark.parametrize("pair", ["small"], indirect=True)
+def test_float32_takes_the_place_of_a_precision_that_the_cpu_lacks(
+    pair: tuple[Classifier, Classifier], precision: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, compiled = pair
+    instead = replace(compiled, precision=precision)
+    assert instead.place == compiled.place
+    assert torch.equal(instead(IMAGES)[0], compiled(IMAGES)[0])
+    assert f"this CPU has no {precision}: openvino computes in float32" in capsys.readouterr().err
+
+
+BRANCHES = """
+import torch
+from torch import nn
+
+
+class Branching(nn.Module):
+    def __init__(self, classes):
+        super().__init__()
+        self.fc = nn.Linear(3, classes)
+
+    def forward(self, x):
+        pooled = x.mean(dim=(2, 3))
+        return self.fc(pooled if pooled.sum() > 0 else -pooled)
+
+
+def make(classes):
+    torch.manual_seed(0)
+    return Branching(classes)
+"""
+
+
+def test_what_cannot_be_converted_runs_in_pytorch_and_one_line_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    Path("branching_net.py").write_text(BRANCHES, encoding="utf-8")
+    plain = load_classifier("mine=branching_net:make", CLASSES)
+    other = replace(plain, engine="openvino")
+    for images in (IMAGES[:5], IMAGES[5:9]):
+        torch.testing.assert_close(other(images), plain(images))
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "'mine': openvino cannot take its network (its code decides" in line
+
+
+def test_what_is_left_open_is_chosen() -> None:
+    assert chosen("", "", "cpu") == chosen("openvino", "", "cpu") == ("openvino", "float32")
+    assert chosen("torch", "", "cpu") == ("torch", "float32")
+    for precision in precisions():
+        assert chosen("", precision, "cpu") == ("openvino", precision)
+    assert chosen("", "", "cuda") == ("torch", "float32")
+    with pytest.raises(UnusableInput, match="--precision float16 is of --engine openvino"):
+        chosen("torch", "float16", "cpu")
+    with pytest.raises(UnusableInput, match="--engine must be one of torch, openvino"):
+        chosen("onnx", "", "cpu")
+
+
+@pytest.mark.parametrize("asked", ["torch", "openvino"])
+def test_a_precision_that_this_cpu_would_emulate_is_refused(
+    asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "precisions", lambda: ("float32",))
+    with pytest.raises(UnusableInput, match="--precision bfloat16: this CPU would emulate it slowly"):
+        chosen(asked, "bfloat16", "cpu")
+    assert chosen("", "bfloat16", "cuda") == ("torch", "bfloat16")
+
+
+def test_gpus_and_machines_without_it_compute_in_pytorch_and_are_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert computing("openvino", "float16", "cuda") == ("torch", "float32")
+    tell_differences("openvino", "float32", "cuda")
+    monkeypatch.setattr(engine, "_missing", lambda: "openvino is not installed")
+    assert chosen("", "", "cpu") == ("torch", "float32")
+    assert computing("openvino", "float16", "cpu") == ("torch", "float32")
+    assert computing("openvino", "bfloat16", "cpu") == ("torch", "bfloat16")
+    assert arithmetic("openvino", "float16", "cpu").startswith("torch ")
+    for _ in range(2):
+        tell_differences("openvino", "float16", "cpu")
+    one, other = capsys.readouterr().err.splitlines()
+    assert one.startswith("openvino is for CPUs: torch computes in float32 instead of openvino in float32")
+    assert other.endswith("instead of openvino in float16; logits may differ by 1 % of the largest")

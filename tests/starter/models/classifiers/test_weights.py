@@ -1,0 +1,213 @@
+"""Weights files: what is saved is read back, what torch or others saved is read, and the rest is refused."""
+
+import json
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, safe_open, save_file
+from torch import Tensor
+
+from starter.data.sources.download import OFFICIAL
+from starter.models.classifiers import (
+    ARCHITECTURES,
+    Classifier,
+    Network,
+    Spec,
+    load_classifier,
+    read_classifier,
+    save_classifier,
+    weights,
+)
+from submission.errors import UnusableInput
+
+CLASSES = ("null", "eins", "zwölf")
+IMAGES = np.random.default_rng(0).integers(0, 256, (3, 32, 32, 3), dtype=np.uint8)
+
+
+def network(arch: str = "small") -> Network:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return ARCHITECTURES[arch](len(CLASSES))
+
+
+@pytest.fixture(scope="module")
+def classifier() -> Classifier:
+    return Classifier("mine", "small", network(), CLASSES, (0.1, 1 / 3, 0.5), (0.2, 0.3, 0.7))
+
+
+@pytest.fixture
+def state() -> dict[str, Tensor]:
+    return network().state_dict()
+
+
+@pytest.mark.parametrize("arch", ["small", "resnet56", "repvgg_a0"])
+@pytest.mark.slow
+def test_what_is_saved_is_read_back(arch: str, tmp_path: Path) -> None:
+    classifier = Classifier("mine", arch, network(arch), CLASSES, (0.1, 1 / 3, 0.5), (0.2, 0.3, 0.7))
+    save_classifier(classifier, tmp_path / "peer.safetensors")
+    before = torch.get_rng_state()
+    back = read_classifier(tmp_path / "peer.safetensors")
+    assert torch.equal(torch.get_rng_state(), before)
+    assert (back.name, back.arch, back.mean, back.std) == ("peer", arch, classifier.mean, classifier.std)
+    assert back.digest == classifier.digest
+    torch.testing.assert_close(back(IMAGES), classifier(IMAGES))
+    loaded = load_classifier(f"other={tmp_path / 'peer.safetensors'}", CLASSES, precision="bfloat16")
+    assert (loaded.name, loaded.arch, loaded.mean) == ("other", arch, classifier.mean)
+    assert loaded.digest != classifier.digest
+
+
+def test_saved_bytes_are_always_the_same_and_any_reader_reads_them(
+    classifier: Classifier, tmp_path: Path
+) -> None:
+    for index in range(4):
+        save_classifier(classifier, tmp_path / f"{index}.safetensors")
+    assert len({path.read_bytes() for path in tmp_path.iterdir()}) == 1
+    torch.testing.assert_close(load_file(tmp_path / "0.safetensors"), dict(classifier.network.state_dict()))
+    with safe_open(tmp_path / "0.safetensors", "pt") as file:
+        metadata = file.metadata()
+    assert (metadata["arch"], metadata["mean"]) == ("small", "0.1,0.3333333333333333,0.5")
+    assert json.loads(metadata["classes"]) == list(CLASSES)
+
+
+@pytest.mark.parametrize("form", ["plain", "wrapped", "prefixed", "legacy", "double", "bfloat16"])
+def test_state_dicts_of_pytorch_files(form: str, state: dict[str, Tensor], tmp_path: Path) -> None:
+    saved: object = state
+    if form == "wrapped":
+        saved = {"state_dict": state, "epoch": 3}
+    elif form == "prefixed":
+        saved = {f"module.{name}": tensor for name, tensor in state.items()}
+    elif form in ("double", "bfloat16"):
+        dtype = getattr(torch, form)
+        saved = {name: t.to(dtype) if t.is_floating_point() else t for name, t in state.items()}
+    path = tmp_path / ("w.pth" if form == "plain" else "w.pt")
+    torch.save(saved, path, _use_new_zipfile_serialization=form != "legacy")
+    loaded = load_classifier(f"small={path}", CLASSES)
+    assert (loaded.mean, loaded.std) == ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010))
+    exact = {"atol": 0.01, "rtol": 0.01} if form == "bfloat16" else {}
+    torch.testing.assert_close(dict(loaded.network.state_dict()), dict(state), check_stride=False, **exact)
+
+
+class Evil:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, ("made-by-a-pickle",)
+
+
+def test_a_pickle_is_refused_and_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("plain.pt").write_bytes(pickle.dumps({"fc.weight": Evil()}))
+    torch.save({"fc.weight": Evil()}, "zipped.pt")
+    for name in ("plain.pt", "zipped.pt"):
+        with pytest.raises(UnusableInput, match=rf"{name}: cannot be read .* torch.save wrote"):
+            load_classifier(f"small={name}", CLASSES)
+    assert not Path("made-by-a-pickle").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("none.pt", None),
+        ("none.safetensors", None),
+        ("page.pt", b"<!doctype html>"),
+        ("page.safetensors", b"<!doctype html>"),
+    ],
+)
+def test_files_that_are_no_weights(name: str, content: bytes | None, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(UnusableInput, match=f"{tmp_path / name}: cannot be read"):
+        load_classifier(f"small={tmp_path / name}", CLASSES)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda s: s | {"x.y": torch.zeros(2)}, "'x.y' is unexpected"),
+        (lambda s: {n: t for n, t in s.items() if n != "fc.bias"}, "lacks fc.bias"),
+        (lambda s: s | {"fc.weight": s["fc.weight"][:, 1:]}, "fc.weight has shape"),
+        (lambda s: s | {"fc.weight": 1e39 + s["fc.weight"].double()}, "NaN or infinite"),
+        (lambda s: {"a": torch.zeros(1)}, "problems in all"),
+        (lambda s: s | {"fc.weight": s["fc.weight"][:2]}, "tells 2 classes apart, not 3: unseen train"),
+        (lambda s: [1, 2], "no state_dict"),
+    ],
+)
+def test_tensors_that_do_not_fit(
+    change: Callable[[dict[str, Tensor]], object], problem: str, state: dict[str, Tensor], tmp_path: Path
+) -> None:
+    torch.save(change(state), tmp_path / "w.pt")
+    with pytest.raises(UnusableInput, match=problem) as caught:
+        load_classifier(f"small={tmp_path / 'w.pt'}", CLASSES)
+    assert str(caught.value).startswith(str(tmp_path / "w.pt"))
+
+
+@pytest.mark.parametrize(
+    ("spec", "metadata", "message"),
+    [
+        ("resnet9", {}, "'resnet9' is no architecture of the kit"),
+        ("mine", {"arch": "os:system"}, "'os:system' is not the kit's"),
+        ("mine", {"arch": "le\nnet" * 10_000}, "is no architecture"),
+        ("small", {"classes": '["a", "b", "c"]'}, "made for the classes"),
+        ("small", {"classes": "["}, "`classes` cannot be read"),
+        ("small", {"mean": "0.5"}, "`mean` cannot be read"),
+        ("small", {"std": "1,1,0"}, "std three positive"),
+    ],
+)
+def test_metadata_that_do_not_fit(
+    spec: str, metadata: dict[str, str], message: str, state: dict[str, Tensor], tmp_path: Path
+) -> None:
+    save_file(state, tmp_path / "w.safetensors", metadata)
+    with pytest.raises(UnusableInput, match=message) as caught:
+        load_classifier(f"{spec}={tmp_path / 'w.safetensors'}", CLASSES)
+    assert len(str(caught.value)) < 400
+    with pytest.raises(UnusableInput):
+        read_classifier(tmp_path / "w.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        ("small=a.pt", Spec("small", weights="a.pt")),
+        ("small", Spec("small")),
+        ("timm:resnet18@fc=a=b.pt", Spec("resnet18", "timm:resnet18", "fc", "a=b.pt")),
+        ("m=torchvision:vit_b_16=a.pt", Spec("m", "torchvision:vit_b_16", "", "a.pt")),
+        ("m=nets.sub:make@top.fc", Spec("m", "nets.sub:make", "top.fc")),
+        ("zero-shot:a:b", Spec("", "a:b")),
+        ("clip:ViT-B-32=laion2b", Spec("ViT-B-32", "clip:ViT-B-32", "", "laion2b")),
+        ("m=a/b:c.pt", Spec("m", weights="a/b:c.pt")),
+    ],
+)
+def test_specs_are_parsed(text: str, spec: Spec) -> None:
+    assert Spec.parse(text) == spec
+    own = "" if spec.library else spec.network
+    assert (spec.own_code, spec.arch) == (own, spec.network + f"@{spec.layer}" * bool(spec.layer))
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("small", "has no weights: pass small=PATH$"),
+        ("resnet56", "pass resnet56=PATH or resnet56=official"),
+        ("small=official", "official weights exist for resnet56, repvgg_a0 only"),
+        ("vgg16=nets:make", "otherwise than the kit's networks"),
+        ("nets:make@fc", "name it, NAME=nets:make@fc"),
+        ("a/b=w.pt", "a name has letters"),
+    ],
+)
+def test_specs_that_name_no_weights(spec: str, message: str) -> None:
+    with pytest.raises(UnusableInput, match=message):
+        load_classifier(spec, CLASSES)
+
+
+def test_official_weights_come_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fetched(url: str, digest: str, folder: Path) -> Path:
+        assert (url, digest) == OFFICIAL["resnet56"]
+        torch.save(network("resnet56").state_dict(), tmp_path / "weights.pt")
+        return tmp_path / "weights.pt"
+
+    monkeypatch.setattr(weights, "fetch", fetched)
+    loaded = load_classifier("resnet56=official", CLASSES)
+    assert (loaded.name, loaded.arch) == ("resnet56", "resnet56")

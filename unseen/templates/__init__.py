@@ -1,0 +1,1 @@
+"""The files that `unseen new-method` writes, complete methods for a participant to change."""
