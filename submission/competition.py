@@ -30,6 +30,8 @@ from submission.tracks import TRACKS
 
 VERSION: Final = 2
 """Version of the format of a competition's folder; a folder of any other version is refused."""
+RELEASES = {1: "release 1.0.0"}
+"""What reads a folder, by the version of an older format."""
 DESCRIPTION = "public/competition.json"
 SOLUTION = "private/solution.csv"
 DEVIATIONS = "private/noise.csv"
@@ -137,6 +139,9 @@ class Competition(BaseModel):
     def read(cls, text: bytes, path: Path) -> Self:
         """Returns the competition that the text of a competition.json describes; messages name `path`."""
         try:
+            form = _Format.model_validate_json(text).version
+            if form != VERSION:
+                raise UnusableInput(f"{path} {_other_format(form)}")
             return cls.model_validate_json(text)
         except ValidationError as error:
             raise UnusableInput(f"{path} {_problem(error)}") from error
@@ -320,14 +325,21 @@ class Competition(BaseModel):
         return "\n  ".join([self.name, *lines])
 
 
+class _Format(BaseModel):
+    """The version of a folder's format, which is read before all else: formats differ in their fields."""
+
+    version: int = Field(VERSION, ge=1, le=99, strict=True)
+
+
+def _other_format(form: int) -> str:
+    """Returns what to do with a folder of another format than this kit's."""
+    release = RELEASES.get(form, "the newer release that built it")
+    return f"is of format {form}, this kit reads {VERSION}: use {release} or build anew"
+
+
 def _problem(error: ValidationError) -> str:
     """Returns the first problem with a description, on one line of at most 300 characters."""
     found = error.errors(include_url=False)[0]
-    if found["loc"] == ("version",):
-        return (
-            f"has format version {found['input']!r:.20}, this kit reads {VERSION}: build the competition "
-            "again, or use the release of unseen that built it"
-        )
     field = ".".join(map(str, found["loc"]))
     return f"is damaged: {printable(f'{field}: ' + found['msg']):.300}; unpack or restore it"
 

@@ -152,10 +152,25 @@ def test_a_folder_that_is_no_competition_is_refused(
         Competition.open(competition.root.parent / folder)
 
 
-@pytest.mark.parametrize("version", [1, 3, "2", None])
-def test_another_version_is_refused_in_one_line(competition: Competition, version: object) -> None:
-    changed(competition, format="unseen-competition", version=version)
-    with pytest.raises(UnusableInput, match="this kit reads 2: build the competition again") as caught:
+def test_a_folder_of_another_format_is_told_its_release(competition: Competition) -> None:
+    """Format 1 had other fields, and this kit's are missing there: none of that is damage."""
+    path = competition.public / "competition.json"
+    path.write_text(json.dumps({"format": "unseen-competition", "version": 1, "classifiers": ["cnn"]}))
+    with pytest.raises(
+        UnusableInput, match=r"format 1, this kit reads 2: use release 1\.0\.0 or build anew$"
+    ):
+        Competition.open(competition.root)
+    changed(competition, version=3)
+    with pytest.raises(
+        UnusableInput, match="format 3, this kit reads 2: use the newer release that built it"
+    ):
+        Competition.open(competition.root)
+
+
+@pytest.mark.parametrize("version", ["2", None, True, 2.5, 10**400])
+def test_a_version_that_is_none_is_damage(competition: Competition, version: object) -> None:
+    changed(competition, version=version)
+    with pytest.raises(UnusableInput, match=r"competition\.json is damaged: version: ") as caught:
         Competition.open(competition.root)
     assert str(caught.value).isprintable()
 
