@@ -6,6 +6,8 @@ beside this one, even if the working folder has files of the same names (docs/de
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache, partial
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
@@ -60,12 +62,35 @@ class Beside:
 
 
 def find_own_packages() -> None:
-    """Import the kit's packages from beside this folder, unless one of their names was imported before."""
+    """Import the kit's packages from beside this folder, unless one of their names was imported before.
+
+    A file of the user's that has such a name, and is not imported for it, is named on a line.
+    """
     for name in PACKAGES:
         file = getattr(sys.modules.get(name), "__file__", None)
         if file and Path(file).resolve().parent != HERE / name:
             raise ImportError(f"{file} was imported as `{name}`, a package of Unseen: rename that file")
     sys.meta_path.insert(0, Beside())
+    with suppress(OSError):  # a working folder that was removed has no path
+        _tell_of_hidden_files()
+
+
+def _tell_of_hidden_files() -> None:
+    for folder in dict.fromkeys(os.path.realpath(place) for place in ("", *sys.path[:1])):
+        for file in _hidden(Path(folder)):
+            line = f"{file} is not imported, since a package of Unseen has its name: rename that file"
+            print(line, file=sys.stderr)
+
+
+def _hidden(folder: Path) -> Iterator[Path]:
+    """Yields the modules in a folder that the kit's packages hide; there are none in a clone of the kit."""
+    if (folder / "unseen" / "__init__.py").is_file():
+        return
+    for name in PACKAGES:
+        if (folder / f"{name}.py").is_file():
+            yield folder / f"{name}.py"
+        if any((folder / name).glob("*.py")):
+            yield folder / name
 
 
 find_own_packages()

@@ -3,6 +3,7 @@
 import importlib
 import sys
 from pathlib import Path
+from types import ModuleType
 
 from sklearn.base import clone
 
@@ -44,4 +45,25 @@ def load_method(spec: str, track: str = "accuracy") -> Estimator:
             raise ValueError(f"needs must be a tuple of names among {', '.join(NEEDS)}")
         return method
     except (Exception, SystemExit) as error:
+        if hidden := _hidden(error, folder):
+            text = "is not imported, since an installed module has its name: rename that file"
+            raise UnusableInput(f"{spec}: {hidden} {text}") from error
         raise UnusableInput(f"{spec}: {told(error, folder.joinpath(*module.split('.')).parent)}") from error
+
+
+def _hidden(error: BaseException, folder: Path) -> Path | None:
+    """Returns the file of `folder` in whose place a failed import found an installed module, if any."""
+    if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
+        module = error.obj.__name__
+    elif isinstance(error, ImportError) and error.name:
+        module = error.name
+    else:
+        return None
+    name = module.partition(".")[0]
+    place = getattr(sys.modules.get(name), "__file__", None)
+    if place and folder.resolve() not in Path(place).resolve().parents:
+        if (folder / f"{name}.py").is_file():
+            return folder / f"{name}.py"
+        if any((folder / name).glob("*.py")):
+            return folder / name
+    return None

@@ -131,7 +131,11 @@ def notebooks(tmp_path):
 @pytest.mark.slow
 def test_files_of_the_packages_names_break_nothing(notebooks):
     done = started("import unseen; print(unseen.Observation.__module__, unseen.Score.__module__)", notebooks)
-    assert (done.stdout, done.stderr) == ("starter.observing.observation submission.metrics\n", "")
+    assert done.stdout == "starter.observing.observation submission.metrics\n"
+    assert [line.partition(" is not imported")[0] for line in done.stderr.splitlines()] == [
+        str(notebooks / name)
+        for name in ("submission.py", "starter", "baselines", "oracle.py", "leaderboard.py")
+    ]
     script = [Path(sys.executable).with_name("unseen"), "validate", "none", "none.csv"]
     for command, code, said in (
         ([sys.executable, "-m", "unseen", "methods"], 0, "gated"),
@@ -141,12 +145,51 @@ def test_files_of_the_packages_names_break_nothing(notebooks):
         assert (done.returncode, said in done.stdout + done.stderr) == (code, True), done.stderr
 
 
-def test_a_file_that_was_imported_before_is_named(tmp_path):
-    (tmp_path / "submission.py").write_text("")
-    done = started("import submission, unseen", tmp_path)
-    line = "was imported as `submission`, a package of Unseen: rename that file\n"
-    assert done.stderr.endswith(line)
-    assert f"ImportError: {tmp_path / 'submission.py'} was" in done.stderr
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("file", ["submission.py", "submission/__init__.py"])
+def test_an_own_module_with_a_packages_name_is_named_in_any_order(tmp_path, file, first):
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).write_text("MINE = 1\n")
+    lines = ["import unseen", "import submission"]
+    (tmp_path / "script.py").write_text("\n".join(lines if first else reversed(lines)))
+    done = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    line = done.stderr.splitlines()[-1]
+    where = tmp_path / (file.partition("/")[0] if first else file)
+    assert line.removeprefix("ImportError: ").startswith(f"{where} "), done.stderr
+    assert line.endswith("rename that file")
+    assert (done.returncode == 0) == first
+
+
+def test_a_script_elsewhere_and_its_own_file_are_looked_at(tmp_path):
+    (tmp_path / "baselines.py").write_text("MINE = 1\n")
+    (tmp_path / "script.py").write_text("import unseen\nfrom baselines import MINE\n")
+    done = subprocess.run(
+        [sys.executable, tmp_path / "script.py"], cwd="/", capture_output=True, text=True, check=False
+    )
+    line = f"{tmp_path / 'baselines.py'} is not imported, since a package of Unseen has its name: rename that file"
+    assert done.stderr.startswith(line + "\n")
+
+
+def test_a_folder_of_scripts_is_one_of_ones_own(tmp_path):
+    (tmp_path / "baselines").mkdir()
+    (tmp_path / "baselines" / "mine.py").write_text("")
+    assert started("import unseen", tmp_path).stderr.startswith(f"{tmp_path / 'baselines'} is not imported")
+
+
+def test_results_and_clones_are_no_modules_of_ones_own(tmp_path):
+    for name in ("leaderboard", "submission"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "board.csv").write_text("")
+    assert started("import unseen", tmp_path).stderr == ""
+    assert started("import unseen", unseen.HERE).stderr == ""
+    clone = tmp_path / "clone"
+    for name in ("unseen", *unseen.PACKAGES):
+        (clone / name).mkdir(parents=True)
+        (clone / name / "__init__.py").write_text("")
+    code = f"import sys; sys.path[:0] = [{str(unseen.HERE)!r}]; import unseen"
+    assert started(code, clone).stderr == ""
 
 
 def example(name):
