@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from submission.errors import UnusableInput
+
 
 @dataclass(frozen=True)
 class Track:
@@ -82,3 +84,14 @@ TRACKS = {
     ),
 }
 """Every track, by its name in competition.json."""
+
+
+def require_track(name: str) -> str:
+    """Returns the name of a track.
+
+    Raises:
+        UnusableInput: there is no track of this name.
+    """
+    if name not in TRACKS:
+        raise UnusableInput(f"--track {name!r} is unknown; there are {', '.join(TRACKS)}")
+    return name

@@ -45,6 +45,8 @@ class ProjNorm(Measured):
         self.seed = seed
 
     def _prepare(self, source: Source) -> None:
+        for name in ("iterations", "batch_size"):
+            self._require(name, getattr(self, name) >= 1, "at least 1")
         assert source.classifier is not None, "this source was made without its network"
         self.classifier_ = source.classifier
         self.reference_ = self._fine_tuned(source.observation, source.labels)

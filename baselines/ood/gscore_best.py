@@ -104,6 +104,7 @@ class GscoreBest(Measured):
         self.seed = seed
 
     def _prepare(self, source: Source) -> None:
+        self._require("resamples", self.resamples >= 0, "at least 0")
         self.reference_ = reference_scores(source)
 
     def _measure(self, mix: ScoredMix) -> FloatArray:

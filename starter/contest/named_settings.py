@@ -15,6 +15,7 @@ from starter.contest.ood.settings import OodSettings
 from starter.contest.settings import Settings
 from submission import UnusableInput
 from submission.files import write_text
+from submission.tracks import require_track
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -47,10 +48,9 @@ def flag_of(name: str) -> str:
 
 def settings_of(track: str, chosen: Mapping[str, object]) -> Settings:
     """Returns the settings of a track: the values in `chosen`, and defaults for all others."""
-    if track not in TRACKS:
-        raise UnusableInput(f"--track {track!r} is unknown; there are {', '.join(TRACKS)}")
+    kind = TRACKS[require_track(track)]
     try:
-        return TRACKS[track].model_validate_json(json.dumps(chosen, default=str))
+        return kind.model_validate_json(json.dumps(chosen, default=str))
     except ValidationError as error:
         raise UnusableInput(_message(track, error.errors()[0])) from error
 

@@ -1,6 +1,7 @@
 """Presets: settings of whole competitions by name; explicit settings override them."""
 
 from submission import UnusableInput
+from submission.tracks import require_track
 
 PRESETS: dict[str, dict[str, dict[str, object]]] = {
     "datacv2023": {
@@ -35,7 +36,7 @@ given by ``--val-from``. `small` is built in seconds on the embedded data.
 
 def preset(name: str, track: str) -> dict[str, object]:
     """Returns the settings of a preset. Raises UnusableInput if the track has no preset of this name."""
-    found = PRESETS.get(name, {}).get(track)
+    found = PRESETS.get(name, {}).get(require_track(track))
     if found is None:
         known = ", ".join(each for each in PRESETS if track in PRESETS[each])
         raise UnusableInput(f"--preset {name!r} is none of the {track} track, which has {known}")

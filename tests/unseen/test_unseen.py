@@ -69,6 +69,24 @@ def test_the_help_of_build_shows_what_a_first_competition_needs():
     )
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "demo new",
+        "new-method own",
+        "methods",
+        "check-method fd",
+        "build new",
+        "build new --preset digits",
+    ],
+)
+def test_a_track_that_is_none_is_refused_before_anything_is_written(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = run(*command.split(), "--track", "speed", check=False).text
+    assert text.splitlines()[-1] == "error: --track 'speed' is unknown; there are accuracy, ood"
+    assert not [*tmp_path.iterdir()]
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_types_are_named_for_readers(name):
     assert not re.search("<(str|int|float|path|list)", run(*name.split(), "--help").text)

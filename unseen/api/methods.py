@@ -20,6 +20,7 @@ from submission.ids import split_id
 from submission.scoretable import LEGEND, validation_groups, validation_report, validation_tables
 from submission.scoring import read_targets, validate
 from submission.table import html_table
+from submission.tracks import require_track
 
 if TYPE_CHECKING:
     from baselines.report.report import Report
@@ -44,9 +45,7 @@ SLOW = ("ora-a", "ora-b", "syp", "projnorm")
 def methods_of(track: str) -> dict[str, Estimator]:
     """Returns the prototypes of the kit's methods for a track, by name; clone one before you fit it."""
     kit = {"accuracy": {**BASELINES, **ORACLES}, "ood": OOD_BASELINES}
-    if track not in kit:
-        raise UnusableInput(f"--track {track!r} is unknown; there are {', '.join(kit)}")
-    return kit[track]
+    return kit[require_track(track)]
 
 
 def runs(track: str) -> dict[str, str]:

@@ -34,10 +34,11 @@ def demo(folder: Path = Path("unseen-demo"), *, track: str = "accuracy") -> None
     from starter.contest.build import build as make
     from starter.contest.cluster import use_one_thread
     from starter.contest.named_settings import settings_of
+    from submission.tracks import require_track
     from unseen.api.methods import DEFAULT, methods_of
 
     use_one_thread()
-    chosen = {name: clone(methods_of(track)[name]) for name in DEFAULT[track]}
+    chosen = {name: clone(methods_of(track)[name]) for name in DEFAULT[require_track(track)]}
     reads = {field for method in chosen.values() for field in method.reads}
     competition = make(folder, settings_of(track, dict(DEMO_SETTINGS.get(track, {}))), reads=sorted(reads))
     if "ora-a" in chosen:

@@ -8,6 +8,7 @@ from pathlib import Path
 from baselines.run.user_method import class_name
 from submission.errors import UnusableInput
 from submission.files import write_text
+from submission.tracks import require_track
 
 TEMPLATES = {"accuracy": "my_method", "ood": "my_ood_method"}
 """Name of the template for a method, by track."""
@@ -29,7 +30,7 @@ def new_method(name: str, folder: Path, track: str = "accuracy", sklearn: bool =
         wrong = f"{path} exists already" if path.exists() else "Python has one of this name" if taken else ""
     if wrong:
         raise UnusableInput(f"{name!r} cannot name a module of yours: {wrong}")
-    template = SKLEARN if sklearn else TEMPLATES[track]
+    template = SKLEARN if sklearn else TEMPLATES[require_track(track)]
     text = Path(__file__).with_name(f"{template}.py").read_text(encoding="utf-8")
     write_text(path, text.replace(template, name).replace(class_name(template), class_name(name)))
     return path

@@ -13,6 +13,7 @@ from baselines.contract.conformance import CLASSES, example_meta_train, example_
 from starter.models.classifiers import Classifier
 from starter.models.classifiers.networks.small import Small
 from starter.observing import Observation
+from submission import UnusableInput
 
 QUICK = {"iterations": 3, "batch_size": 16, "learning_rate": 0.01}
 
@@ -67,6 +68,12 @@ def test_projnorm_against_sgd_written_out(classifier, meta):
     slope, level = np.polyfit(distances, meta.targets, 1)
     expected = np.clip(level + slope * np.array(distances), 0, 1)
     np.testing.assert_allclose(method.predict(meta.sets), expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["iterations", "batch_size"])
+def test_no_steps_and_no_images_are_no_training(meta, name):
+    with pytest.raises(UnusableInput, match=f"{name} must be at least 1, got 0"):
+        ProjNorm(**{**QUICK, name: 0}).fit(meta)
 
 
 def test_network_and_global_generator_stay_as_they_are(classifier, meta):

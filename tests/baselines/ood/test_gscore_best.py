@@ -7,6 +7,7 @@ from mixes import gaussian_mixes
 from baselines.contract.estimator import Table
 from baselines.ood.gscore_best import GscoreBest, by_size, evidence, resample
 from baselines.ood.plugin import ind_share, plug_in
+from submission import UnusableInput
 
 RNG = np.random.default_rng(0)
 REFERENCE, SCORES = np.sort(RNG.normal(size=500)), RNG.normal(1, 2, 200)
@@ -44,6 +45,11 @@ def test_resampled_mixes_are_known_by_the_mix_that_they_are_drawn_from():
         assert target == pytest.approx(meta.targets[i], abs=0.25)
     known = np.concatenate([mix.scores[~ood] for mix, ood in zip(meta.sets, meta.ood, strict=True)])
     assert set(table.reference_) == {*meta.source.scores, *known}
+
+
+def test_a_number_of_mixes_below_0_is_refused():
+    with pytest.raises(UnusableInput, match="resamples must be at least 0, got -1"):
+        GscoreBest(resamples=-1).fit(gaussian_mixes(sets=6))
 
 
 def learnt(errors, log_n):
