@@ -115,6 +115,16 @@ class RenamesParameter(Base):
         self.power = degree
 
 
+class GoesOn(Base):
+    """Keeps every rule if each fit is of a fresh clone: a second fit of one goes on from the first."""
+
+    def _fit(self, meta):
+        self.fits_ = getattr(self, "fits_", 0) + 1
+
+    def _predict(self, observation):
+        return 0.1 * self.fits_
+
+
 class ReadsViews(Base):
     """Keeps every rule."""
 
@@ -151,6 +161,12 @@ def test_the_suite_catches(method, rule):
 
 def test_a_method_that_reads_views_conforms():
     assert broken(ReadsViews()) == []
+
+
+def test_every_fit_is_of_a_fresh_clone():
+    method = GoesOn()
+    assert broken(method) == []
+    assert vars(method) == {}
 
 
 def test_a_check_is_one_line():

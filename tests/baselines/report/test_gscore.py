@@ -11,10 +11,12 @@ from scipy.stats import pearsonr, spearmanr
 from baselines.contract.families import divided, folds, random_folds, subset
 from baselines.ood.ude import Ude
 from baselines.report.gscore import (
+    DRAWS,
     FLOOR,
     FOLDS,
     METHODS,
     SIZES,
+    _spread,
     ablate,
     correlation,
     deviations,
@@ -80,6 +82,16 @@ def test_the_methods_table_has_errors_on_left_out_families_and_on_random_splits(
 
 
 @pytest.mark.usefixtures("one_method")
+def test_the_deviation_is_that_of_the_rmse_over_draws_of_whole_families():
+    errors = np.array([0.1, -0.2, 0.05, 0.3, 0.0, -0.15, 0.25])
+    families = np.array(["b", "a", "b", "c", "a", "b", "c"])
+    own = [errors[families == name] for name in "abc"]
+    draws = np.random.default_rng(0).integers(3, size=(DRAWS, 3))
+    drawn = [np.concatenate([own[place] for place in draw]) for draw in draws]
+    values = [100 * np.sqrt(np.mean(each**2)) for each in drawn]
+    assert _spread(errors, families) == pytest.approx(np.std(values, ddof=0), rel=1e-9)
+
+
 def test_errors_on_near_and_far_mixes_are_those_of_left_out_families(tmp_path):
     names = [f"{family}_{'near' if family < 'f4' else 'far'}_zoo" for family in FAMILIES]
     found = make_table("near-far", {"net:msp:fpr95": replace(META, ood_sets=names)})

@@ -19,7 +19,6 @@ from starter.observing.cache import Cache
 from starter.observing.observe import Observer, observe, read
 from starter.observing.referee import (
     BINS,
-    STRENGTH,
     Probe,
     Referee,
     calibration_error,
@@ -160,7 +159,7 @@ FEATURES = ((CENTRES[LABELS] + 2 * DRAWS.normal(size=(600, 20))) * SCALES + 5).a
 def test_the_probe_is_logistic_regression_on_standardised_features():
     weight, bias = fit_linear(FEATURES, LABELS, 4)
     scaler = StandardScaler().fit(FEATURES)
-    model = LogisticRegression(C=STRENGTH, tol=1e-8, max_iter=5000).fit(scaler.transform(FEATURES), LABELS)
+    model = LogisticRegression(C=0.007, tol=1e-8, max_iter=5000).fit(scaler.transform(FEATURES), LABELS)
     found = softmax(FEATURES @ weight.T + bias, axis=1)
     np.testing.assert_allclose(found, model.predict_proba(scaler.transform(FEATURES)), atol=2e-3)
 
