@@ -5,6 +5,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from built import fewer_images
 
 from starter.contest.build import build
 from starter.data.images.arrays import read_npz
@@ -19,7 +20,8 @@ HIDDEN_SEED = 987_654_321
 @pytest.fixture(scope="module")
 def organizer(settings, tmp_path_factory):
     """A competition with enough test sets to tell a good guess from a bad one."""
-    return build(tmp_path_factory.mktemp("organizer") / "contest", settings(test_sets=40), HIDDEN_SEED)
+    with fewer_images():
+        return build(tmp_path_factory.mktemp("organizer") / "contest", settings(test_sets=40), HIDDEN_SEED)
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import FunctionType
@@ -145,11 +146,14 @@ def _write_glyphs(folder: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def weights(once: Once, glyphs: None) -> Iterator[Path]:
-    """Weights of `small` for the embedded images, where all checkouts of this code find them.
+def weights(once: Once, glyphs: None) -> Path:
+    """Weights of `small` for the embedded images, where all checkouts of this code find them."""
+    return once("weights", _copy_weights) / "tiny.safetensors"
 
-    With them everything is built with fewer training and reference images to observe, 1,000 and 500.
-    """
+
+@contextmanager
+def fewer_images() -> Iterator[None]:
+    """Build with fewer training and reference images to observe, 1,000 and 500."""
     from starter.contest import build
     from starter.data.sources.splits import Splits
     from starter.observing import referee_fit
@@ -163,7 +167,15 @@ def weights(once: Once, glyphs: None) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(referee_fit, "TRAIN_REF", 1000)
         patch.setattr(build, "load_source", fewer)
-        yield once("weights", _copy_weights) / "tiny.safetensors"
+        yield
+
+
+@pytest.fixture(autouse=True)
+def builds_of_the_network(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What a test that asks for the network builds has fewer images, as what is built for it before."""
+    asks = "weights" in request.fixturenames or _of_library(request.node)
+    with fewer_images() if asks else nullcontext():
+        yield
 
 
 def _copy_weights(folder: Path) -> None:
@@ -268,7 +280,9 @@ def _build(root: Path, settings: "Settings") -> None:
     from starter.contest.tracks import open_subjects
     from starter.observing.observation import NEEDS, unmet
 
-    observed = Competition.open(linked(build(root, settings, TEST_SEED).root, root.parent / "observed"))
+    with fewer_images():
+        build(root, settings, TEST_SEED)
+    observed = Competition.open(linked(root, root.parent / "observed"))
     needs = tuple(need for need in NEEDS if not unmet((need,), observed))
     for subject in open_subjects(observed, needs).values():
         meta = subject.meta_train()

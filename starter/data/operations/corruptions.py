@@ -10,14 +10,15 @@ in 0..255, and fractions are cut off at the end, as in the authors' code.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 import cv2
 import numpy as np
 import torch
 from numpy.random import Generator
+from numpy.typing import NDArray
 from torch import Tensor
 
 from starter.data.operations.default import luma
@@ -46,15 +47,17 @@ from starter.data.operations.operation import (
     uniform,
 )
 
+T = TypeVar("T")
+
 #: CIFAR-10-C's corruptions by name.
 CORRUPTIONS: dict[str, Operation] = {}
 
 _corruption = partial(operation, CORRUPTIONS, parameters={"severity": Parameter(int, 1, 5)})
 
 
-def _level(drawn: Magnitudes, *levels: Any) -> Any:
-    """Returns the constant, or the tuple of constants, for the severity in `drawn`."""
-    return levels[drawn["severity"] - 1]
+def _at_severity(drawn: Magnitudes, constants: Sequence[T]) -> T:
+    """Returns the constant, or the tuple of constants, for the severity in `drawn`, of those for 1 to 5."""
+    return constants[drawn["severity"] - 1]
 
 
 def _cut(values: Tensor) -> Tensor:
@@ -69,13 +72,13 @@ def _normal(noise: Generator, shape: Iterable[int]) -> Tensor:
 
 @_corruption()
 def _gaussian_noise(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
-    scale = _level(drawn, 0.04, 0.06, 0.08, 0.09, 0.10)
+    scale = _at_severity(drawn, [0.04, 0.06, 0.08, 0.09, 0.10])
     return to_uint8(_normal(noise, images.shape).mul_(255 * scale).add_(images))
 
 
 @_corruption()
 def _shot_noise(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
-    photons = _level(drawn, 500, 250, 100, 75, 50)
+    photons = _at_severity(drawn, [500, 250, 100, 75, 50])
     counts = noise.poisson(images.numpy() * (photons / 255))
     return _cut(torch.from_numpy((counts * (255 / photons)).astype(np.float32)))
 
@@ -83,7 +86,7 @@ def _shot_noise(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
 @_corruption()
 def _impulse_noise(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Set random values to 0 or 255, each with half of the probability."""
-    amount = _level(drawn, 0.01, 0.02, 0.03, 0.05, 0.07)
+    amount = _at_severity(drawn, [0.01, 0.02, 0.03, 0.05, 0.07])
     chance = noise.random(images.shape, dtype=np.float32)
     result = images.numpy().copy()
     result[chance < amount] = 0
@@ -93,14 +96,14 @@ def _impulse_noise(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tenso
 
 @_corruption()
 def _speckle_noise(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
-    scale = _level(drawn, 0.06, 0.1, 0.12, 0.16, 0.2)
+    scale = _at_severity(drawn, [0.06, 0.1, 0.12, 0.16, 0.2])
     return to_uint8(_normal(noise, images.shape).mul_(scale).mul_(images).add_(images))
 
 
 @_corruption()
 def _defocus_blur(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Blur with a disk whose edge is softened."""
-    radius, soft = _level(drawn, (0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1, 0.2), (1.5, 0.1))
+    radius, soft = _at_severity(drawn, [(0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1, 0.2), (1.5, 0.1)])
     reach = math.ceil(radius) + 1
     y, x = np.mgrid[-reach : reach + 1, -reach : reach + 1]
     disk = (x**2 + y**2 <= radius**2).astype(np.float32)
@@ -118,7 +121,7 @@ def _glass_blur(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     The authors' code means to swap pixels. Because it swaps views of an array it only copies, from places not
     yet written: each pixel becomes itself or the pixel above it, to its left, or both, independently.
     """
-    sigma, rounds = _level(drawn, (0.05, 1), (0.25, 1), (0.4, 1), (0.25, 2), (0.4, 2))
+    sigma, rounds = _at_severity(drawn, [(0.05, 1), (0.25, 1), (0.4, 1), (0.25, 2), (0.4, 2)])
     result = _cut(gaussian(images.float(), sigma))
     for _ in range(rounds):
         inner = [result[:, :, 2 - dy :, 2 - dx :] for dy in (0, 1) for dx in (0, 1)]
@@ -133,14 +136,14 @@ def _glass_blur(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
 
 @_corruption(uniform(degrees=(-45, 45)))
 def _motion_blur(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
-    radius, sigma = _level(drawn, (6, 1), (6, 1.5), (6, 2), (8, 2), (9, 2.5))
+    radius, sigma = _at_severity(drawn, [(6, 1), (6, 1.5), (6, 2), (8, 2), (9, 2.5)])
     return to_uint8(motion_blur(images, radius, sigma, drawn["degrees"]).add_(0.5))
 
 
 @_corruption()
 def _zoom_blur(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Average the image and its magnifications by 1, 1.01, ... up to the severity's factor."""
-    factors = np.arange(1, _level(drawn, 1.06, 1.11, 1.16, 1.21, 1.26), 0.01)
+    factors = np.arange(1, _at_severity(drawn, [1.06, 1.11, 1.16, 1.21, 1.26]), 0.01)
     values = images.float()
     total = values.clone()
     for factor in factors:
@@ -150,18 +153,20 @@ def _zoom_blur(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
 
 @_corruption()
 def _gaussian_blur(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
-    return _cut(gaussian(images.float(), _level(drawn, 0.4, 0.6, 0.7, 0.8, 1.0)))
+    return _cut(gaussian(images.float(), _at_severity(drawn, [0.4, 0.6, 0.7, 0.8, 1.0])))
 
 
 @_corruption(uniform(degrees=(-135, -45)))
 def _snow(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
-    mean, scale, factor, floor, radius, sigma, share = _level(
+    mean, scale, factor, floor, radius, sigma, share = _at_severity(
         drawn,
-        (0.1, 0.2, 1, 0.6, 8, 3, 0.95),
-        (0.1, 0.2, 1, 0.5, 10, 4, 0.9),
-        (0.15, 0.3, 1.75, 0.55, 10, 4, 0.9),
-        (0.25, 0.3, 2.25, 0.6, 12, 6, 0.85),
-        (0.3, 0.3, 1.25, 0.65, 14, 12, 0.8),
+        [
+            (0.1, 0.2, 1, 0.6, 8, 3, 0.95),
+            (0.1, 0.2, 1, 0.5, 10, 4, 0.9),
+            (0.15, 0.3, 1.75, 0.55, 10, 4, 0.9),
+            (0.25, 0.3, 2.25, 0.6, 12, 6, 0.85),
+            (0.3, 0.3, 1.25, 0.65, 14, 12, 0.8),
+        ],
     )
     b, _, h, w = images.shape
     flakes = zoom(_normal(noise, (b, 1, h, w)).mul_(scale).add_(mean), factor)
@@ -174,7 +179,7 @@ def _snow(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
 
 @_corruption()
 def _frost(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
-    share, frost = _level(drawn, (1, 0.2), (1, 0.3), (0.9, 0.4), (0.85, 0.4), (0.75, 0.45))
+    share, frost = _at_severity(drawn, [(1, 0.2), (1, 0.3), (0.9, 0.4), (0.85, 0.4), (0.75, 0.45)])
     b, _, h, w = images.shape
     texture = ice(noise, b, max(h, w))[:, :, :h, :w]
     return _cut((texture * frost).add_(images.float().mul_(share)))
@@ -182,7 +187,7 @@ def _frost(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
 
 @_corruption()
 def _fog(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
-    amount, decay = _level(drawn, (0.2, 3), (0.5, 3), (0.75, 2.5), (1, 2), (1.5, 1.75))
+    amount, decay = _at_severity(drawn, [(0.2, 3), (0.5, 3), (0.75, 2.5), (1, 2), (1.5, 1.75)])
     b, _, h, w = images.shape
     clouds = torch.from_numpy(plasma(noise, b, max(h, w), decay)[:, None, :h, :w]).float()
     brightest = images.flatten(1).amax(1).view(b, 1, 1, 1).float()
@@ -194,7 +199,7 @@ def _brighten(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Raise V of HSV: all three channels grow by the same factor, and black becomes grey."""
     values = images.float()
     top = values.amax(1, keepdim=True)
-    raised = (top + 255 * _level(drawn, 0.05, 0.1, 0.15, 0.2, 0.3)).clamp_(max=255)
+    raised = (top + 255 * _at_severity(drawn, [0.05, 0.1, 0.15, 0.2, 0.3])).clamp_(max=255)
     return _cut(values.add_(top == 0).mul_(raised / top.clamp(min=1)))
 
 
@@ -203,22 +208,20 @@ def _low_contrast(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor
     """Scale the distances from each channel's mean by a factor below 1."""
     b, c, h, w = images.shape
     means = (images.flatten(2).sum(2).double() / (h * w)).float().view(b, c, 1, 1)
-    return _cut((images - means).mul_(_level(drawn, 0.75, 0.5, 0.4, 0.3, 0.15)).add_(means))
+    return _cut((images - means).mul_(_at_severity(drawn, [0.75, 0.5, 0.4, 0.3, 0.15])).add_(means))
 
 
 @_corruption(lambda rng, n: {"corners": rng.uniform(-1, 1, (n, 3, 2))})
 def _elastic_transform(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Apply an affine map that moves three points at random, then a smooth random displacement; bilinear."""
-    strength, sigma, shake = _level(
-        drawn, (0, 0, 0.08), (0.05, 0.2, 0.07), (0.08, 0.06, 0.06), (0.1, 0.04, 0.05), (0.1, 0.03, 0.03)
+    strength, sigma, shake = _at_severity(
+        drawn, [(0, 0, 0.08), (0.05, 0.2, 0.07), (0.08, 0.06, 0.06), (0.1, 0.04, 0.05), (0.1, 0.03, 0.03)]
     )
     b, _, h, w = images.shape
-    side, reach = min(h, w), min(h, w) // 3
-    corners = np.array([w // 2, h // 2]) + reach * np.array([[1, 1], [1, -1], [-1, -1]])
-    moved = np.concatenate([corners + side * shake * drawn["corners"], np.ones((b, 3, 1))], 2)
-    back = torch.from_numpy(np.linalg.solve(moved, np.broadcast_to(corners, (b, 3, 2)))).float()
-    y, x = torch.arange(h).float().view(1, h, 1), torch.arange(w).float().view(1, 1, w)
-    (ax, ay), (bx, by), (cx, cy) = back.permute(1, 2, 0)[..., None, None]
+    side = min(h, w)
+    y = torch.arange(h).float().view(1, h, 1)
+    x = torch.arange(w).float().view(1, 1, w)
+    (ax, ay), (bx, by), (cx, cy) = _inverse_maps(h, w, side * shake * drawn["corners"])
     values = read_at(images.float(), ax * x + (bx * y + cx), ay * x + (by * y + cy), "mirror")
     if not strength:
         return _cut(values)
@@ -227,10 +230,21 @@ def _elastic_transform(images: Tensor, drawn: Magnitudes, noise: Generator) -> T
     return _cut(read_at(values, field[:, 0] + x, field[:, 1] + y, "reflect"))
 
 
+def _inverse_maps(h: int, w: int, moves: NDArray[np.float64]) -> Tensor:
+    """Returns for each image the affine map back, (3, 2, b, 1, 1): three points about the centre move (b, 3, 2).
+
+    The rows are the coefficients of x and of y, and the constant; the columns are the place in x and in y.
+    """
+    corners = np.array([w // 2, h // 2]) + min(h, w) // 3 * np.array([[1, 1], [1, -1], [-1, -1]])
+    moved = np.concatenate([corners + moves, np.ones((len(moves), 3, 1))], 2)
+    back = torch.from_numpy(np.linalg.solve(moved, np.broadcast_to(corners, (len(moves), 3, 2)))).float()
+    return back.permute(1, 2, 0)[..., None, None]
+
+
 @_corruption()
 def _pixelate(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Shrink and enlarge with a box filter, as Pillow does: whole pixels, rounded after each direction."""
-    share = _level(drawn, 0.95, 0.9, 0.85, 0.75, 0.65)
+    share = _at_severity(drawn, [0.95, 0.9, 0.85, 0.75, 0.65])
     values = images.float()
     for dim in (3, 2):
         n = values.shape[dim]
@@ -248,19 +262,21 @@ def _pixelate(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
 
 @_corruption()
 def _jpeg_compression(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
-    return jpeg(images, [_level(drawn, 80, 65, 58, 50, 40)] * len(images))
+    return jpeg(images, [_at_severity(drawn, [80, 65, 58, 50, 40])] * len(images))
 
 
 @_corruption()
 def _spatter(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Draw drops of water (severities 1 to 3) or mud (4 and 5) where smoothed noise exceeds a threshold."""
-    mean, scale, sigma, floor, strength, mud = _level(
+    mean, scale, sigma, floor, strength, mud = _at_severity(
         drawn,
-        (0.62, 0.1, 0.7, 0.7, 0.5, 0),
-        (0.65, 0.1, 0.8, 0.7, 0.5, 0),
-        (0.65, 0.3, 1, 0.69, 0.5, 0),
-        (0.65, 0.1, 0.7, 0.69, 0.6, 1),
-        (0.65, 0.1, 0.5, 0.68, 0.6, 1),
+        [
+            (0.62, 0.1, 0.7, 0.7, 0.5, 0),
+            (0.65, 0.1, 0.8, 0.7, 0.5, 0),
+            (0.65, 0.3, 1, 0.69, 0.5, 0),
+            (0.65, 0.1, 0.7, 0.69, 0.6, 1),
+            (0.65, 0.1, 0.5, 0.68, 0.6, 1),
+        ],
     )
     b, _, h, w = images.shape
     liquid = gaussian(_normal(noise, (b, 1, h, w)).mul_(scale).add_(mean), sigma)
@@ -276,5 +292,5 @@ def _spatter(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
 
 @_corruption()
 def _saturate(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
-    factor, offset = _level(drawn, (0.3, 0), (0.1, 0), (1.5, 0), (2, 0.1), (2.5, 0.2))
+    factor, offset = _at_severity(drawn, [(0.3, 0), (0.1, 0), (1.5, 0), (2, 0.1), (2.5, 0.2)])
     return compiled(stretch_saturation, images, factor, np.full(len(images), offset, np.float32), 2e-4)

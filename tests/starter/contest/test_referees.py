@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import referees
-from built import linked
+from built import fewer_images, linked
 from rules import with_fields
 from safetensors.numpy import load_file
 from scipy.special import softmax
@@ -47,7 +47,8 @@ def asked(settings):
 
 @pytest.fixture(scope="module")
 def refereed(once, tmp_path_factory, asked):
-    made = once("refereed", lambda folder: build(folder / "contest", asked(), 11))
+    with fewer_images():
+        made = once("refereed", lambda folder: build(folder / "contest", asked(), 11))
     return Competition.open(linked(made / "contest", tmp_path_factory.mktemp("refereed") / "contest"))
 
 
