@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from matplotlib.axes import Axes
 from sklearn.base import clone
 
 from baselines.contract.estimator import Estimator
@@ -18,6 +19,7 @@ from oracle.runs import TRAINING, Run, Runs, fit_rows
 from starter.contest.cluster import Cluster
 from starter.data.images.figure import new_figure, save_png
 from submission import Competition, UnusableInput
+from submission.arrays import FloatArray
 from submission.files import write_text
 from submission.scoretable import ALL, Families, Targets
 from submission.table import cell, csv_table, text_table
@@ -78,7 +80,8 @@ def rows_of(table: str, methods: Mapping[str, Estimator]) -> dict[str, Estimator
     def varied(**changes: object) -> Estimator:
         return clone(ora_a).set_params(**changes)
 
-    six, steps = SIX.split(","), ora_a.get_params()["iterations"]
+    six = SIX.split(",")
+    steps = ora_a.get_params()["iterations"]
     counts = [max(round(steps * third / 3), 1) for third in range(1, 6)]
     tables = {
         "1": {name: clone(methods[name]) for name in METHODS},
@@ -133,7 +136,8 @@ def ablate(
     runs = fit_rows(competition, rows, seeds, device, cluster)
     lines = lines_of(Targets.of_validation(competition), runs, table)
     stem = competition.out / "ablation" / (table if table.startswith("fig") else f"table{table}")
-    written, plot = stem.with_suffix(".csv"), stem.with_suffix(".png")
+    written = stem.with_suffix(".csv")
+    plot = stem.with_suffix(".png")
     write_text(written, csv_table([[*lines[0]], *([*line.values()] for line in lines)]))
     _plot(plot, table, lines)
     return lines, [written, plot]
@@ -212,23 +216,16 @@ def _plot(path: Path, table: str, lines: Lines) -> None:
     paper's number; hatched bars have a network that failed to learn.
     """
     rows = [line for line in lines if line["group"] == ALL]
-    labels, subjects = (list(dict.fromkeys(str(line[name]) for line in rows)) for name in ("row", "subject"))
-    drawn = new_figure(1.6 + 0.9 * len(labels), 3.6)
-    axes, width = drawn.subplots(), 0.8 / len(subjects)
+    labels = list(dict.fromkeys(str(line["row"]) for line in rows))
+    subjects = list(dict.fromkeys(str(line["subject"]) for line in rows))
+    figure = new_figure(1.6 + 0.9 * len(labels), 3.6)
+    axes = figure.subplots()
+    width = 0.8 / len(subjects)
     for number, subject in enumerate(subjects):
         mine = [line for line in rows if line["subject"] == subject]
         places = np.arange(len(mine)) + width * (number - (len(subjects) - 1) / 2)
-        heights, spread, low, high, paper = (
-            np.array([line[name] for line in mine], np.float64)
-            for name in ("rmse", "sd", "low", "high", "paper")
-        )
-        below, above = (np.where(np.isnan(low), spread, end) for end in (heights - low, high - heights))
-        errors = np.nan_to_num([below, above]).clip(0)
-        bars = axes.bar(
-            places, heights, width, yerr=errors if errors.any() else None, label=subject, capsize=3
-        )
-        for bar, line in zip(bars, mine, strict=True):
-            bar.set_hatch("//" if line["undertrained"] else None)
+        _draw_bars(axes, mine, places, width)
+        paper = _column(mine, "paper")
         if np.isfinite(paper).any():
             label = "paper" if number == 0 else None
             axes.plot(places, paper, "D", color="black", markerfacecolor="white", markersize=5, label=label)
@@ -236,4 +233,28 @@ def _plot(path: Path, table: str, lines: Lines) -> None:
     axes.set_ylabel("RMSE, points")
     axes.set_title(table if table.startswith("fig") else f"table {table}", loc="left")
     axes.legend(fontsize=7, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, frameon=False)
-    save_png(drawn, path, dpi=110)
+    save_png(figure, path, dpi=110)
+
+
+def _draw_bars(axes: Axes, lines: Lines, places: FloatArray, width: float) -> None:
+    """Draw the bars of a classifier, a line each, at these places, with their intervals."""
+    heights = _column(lines, "rmse")
+    low = _column(lines, "low")
+    spread = _column(lines, "sd")
+    below = np.where(np.isnan(low), spread, heights - low)
+    above = np.where(np.isnan(low), spread, _column(lines, "high") - heights)
+    errors = np.nan_to_num([below, above]).clip(0)
+    bars = axes.bar(
+        places,
+        heights,
+        width,
+        yerr=errors if errors.any() else None,
+        label=str(lines[0]["subject"]),
+        capsize=3,
+    )
+    for bar, line in zip(bars, lines, strict=True):
+        bar.set_hatch("//" if line["undertrained"] else None)
+
+
+def _column(lines: Lines, name: str) -> FloatArray:
+    return np.array([line[name] for line in lines], np.float64)

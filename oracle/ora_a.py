@@ -154,7 +154,15 @@ class OraA(Oracle):
         by_set = "batches" in variant.parts
         drawn = drawn_images(len(rows), self.batch_size, seed, rows.device)
         batches = whole_sets(table.sizes.tolist()) if by_set else drawn
-        train(network, rows, correct, self._weights(table), batches, optimiser, rates)
+        train(
+            network,
+            rows,
+            correct,
+            weights=self._weights(table),
+            batches=batches,
+            optimiser=optimiser,
+            rates=rates,
+        )
 
     def _weights(self, table: ImageTable) -> "torch.Tensor | None":
         """Returns the weights of the images in the loss, float32 (n,); None if all are 1."""

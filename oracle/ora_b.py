@@ -38,4 +38,6 @@ class OraB(OraA):
     def _networks(self, inputs: int) -> "list[Callable[[], nn.Module]]":
         from oracle.networks import Attention
 
-        return [partial(Attention, inputs, self.expansion, self.dropout, self.tokens, self.heads)]
+        return [
+            partial(Attention, inputs, self.expansion, self.dropout, tokens=self.tokens, heads=self.heads)
+        ]

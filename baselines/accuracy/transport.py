@@ -6,8 +6,12 @@ from starter.data.images.kernel import kernel
 from submission.arrays import FloatArray, IntArray
 
 
+# One search has five arrays that all of its steps read and write: as functions of ten arguments each, the steps would
+# be no easier to read, and a class is no option in compiled code that is kept on disk.
 @kernel
-def augmented_plan(gain: FloatArray, supply: IntArray, demand: IntArray, price: FloatArray) -> IntArray:
+def augmented_plan(  # noqa: C901, PLR0914, PLR0915
+    gain: FloatArray, supply: IntArray, demand: IntArray, price: FloatArray
+) -> IntArray:
     """Returns the plan, int64 (m, k) >= 0, with the largest sum of gain * plan and these row and column sums.
 
     Uses shortest augmenting paths with column prices (Jonker & Volgenant, "A Shortest Augmenting Path
@@ -26,17 +30,22 @@ def augmented_plan(gain: FloatArray, supply: IntArray, demand: IntArray, price: 
     m, k = gain.shape
     plan = np.zeros((k, m), np.int64)  # a column's rows lie side by side
     room = demand.copy()
-    distance, scanned = np.empty(k), np.empty(k, np.bool_)
-    by, came, reached = np.empty(k, np.int64), np.empty(m, np.int64), np.zeros(m, np.int64)
+    distance = np.empty(k)
+    scanned = np.empty(k, np.bool_)
+    by = np.empty(k, np.int64)
+    came = np.empty(m, np.int64)
+    reached = np.zeros(m, np.int64)
     search = 0  # the number of the search that reached a row
     for first in range(m):
         left = supply[first]
         while left > 0:
             search += 1
             scanned[:] = False
-            reached[first], came[first] = search, -1
+            reached[first] = search
+            came[first] = -1
             for j in range(k):
-                distance[j], by[j] = price[j] - gain[first, j], first
+                distance[j] = price[j] - gain[first, j]
+                by[j] = first
             while True:
                 near = -1
                 for j in range(k):
@@ -48,16 +57,19 @@ def augmented_plan(gain: FloatArray, supply: IntArray, demand: IntArray, price: 
                 for i in range(m):
                     if plan[near, i] == 0 or reached[i] == search:
                         continue
-                    reached[i], came[i] = search, near
+                    reached[i] = search
+                    came[i] = near
                     shift = distance[near] - (price[near] - gain[i, near])
                     for j in range(k):
                         through = shift + price[j] - gain[i, j]
                         if not scanned[j] and through < distance[j]:
-                            distance[j], by[j] = through, i
+                            distance[j] = through
+                            by[j] = i
             for j in range(k):
                 if scanned[j]:
                     price[j] += distance[near] - distance[j]
-            moved, j = min(left, room[near]), near
+            moved = min(left, room[near])
+            j = near
             while came[by[j]] >= 0:
                 moved = min(moved, plan[came[by[j]], by[j]])
                 j = came[by[j]]

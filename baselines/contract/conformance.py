@@ -87,7 +87,14 @@ def example_classifier() -> "Classifier":
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         network = Small(CLASSES)
-    return Classifier("example", "small", network, tuple(map(str, range(CLASSES))), SMALL_MEAN, SMALL_STD)
+    return Classifier(
+        name="example",
+        arch="small",
+        network=network,
+        classes=tuple(map(str, range(CLASSES))),
+        mean=SMALL_MEAN,
+        std=SMALL_STD,
+    )
 
 
 def example_meta_train(sets: int = 24, n: int = 60) -> MetaTrain:
@@ -98,11 +105,18 @@ def example_meta_train(sets: int = 24, n: int = 60) -> MetaTrain:
     pairs = [example_observation(f"train_{i}", n, 4 * i / sets, seed=10 + i) for i in range(sets)]
     correct = [observation.predicted == truth for observation, truth in pairs]
     return MetaTrain(
-        Source(reference, labels, train_ref, head, np.zeros(CLASSES), example_classifier()),
-        [observation for observation, _ in pairs],
-        np.array([right.mean() for right in correct]),
-        correct,
-        [frozenset({f"operation_{i % 6}"}) for i in range(sets)],
+        source=Source(
+            reference,
+            labels,
+            train_ref,
+            head_weight=head,
+            head_bias=np.zeros(CLASSES),
+            classifier=example_classifier(),
+        ),
+        sets=[observation for observation, _ in pairs],
+        targets=np.array([right.mean() for right in correct]),
+        correct=correct,
+        families=[frozenset({f"operation_{i % 6}"}) for i in range(sets)],
         labels=[truth for _, truth in pairs],
     )
 
@@ -123,12 +137,12 @@ def example_mixes() -> MetaTrain:
     scores = np.random.default_rng(4).normal(size=len(plain.labels))
     pairs = [example_mix(f"train_{i}", 120, i / 6, seed=10 + i) for i in range(24)]
     return MetaTrain(
-        dataclasses.replace(plain, scores=scores),
-        [mix for mix, _ in pairs],
-        np.array([fpr(mix.scores[~is_ood], mix.scores[is_ood]) for mix, is_ood in pairs]),
-        (),
-        [frozenset({f"family_{i % 6}"}) for i in range(24)],
-        [is_ood for _, is_ood in pairs],
+        source=dataclasses.replace(plain, scores=scores),
+        sets=[mix for mix, _ in pairs],
+        targets=np.array([fpr(mix.scores[~is_ood], mix.scores[is_ood]) for mix, is_ood in pairs]),
+        correct=(),
+        families=[frozenset({f"family_{i % 6}"}) for i in range(24)],
+        ood=[is_ood for _, is_ood in pairs],
     )
 
 

@@ -51,8 +51,7 @@ def evidence(mix: FloatArray, reference: FloatArray, metric: str) -> FloatArray:
     ordered = np.sort(mix)
     shares = [ind_share(ordered, reference, delta) for delta in DELTAS]
     estimates = [plug_in(metric, ordered, reference, share) for share in shares]
-    low, high = (np.searchsorted(reference, ordered, side=side) for side in ("left", "right"))
-    ranks = (low + high) / 2 / len(reference)
+    ranks = _ranks(ordered, reference)
     edge = 0.5 / len(reference)
     normal = ndtri(np.clip(ranks, edge, 1 - edge))
     means, sds, usable = part(normal, np.exp(-(normal**2) / 2))
@@ -61,6 +60,13 @@ def evidence(mix: FloatArray, reference: FloatArray, metric: str) -> FloatArray:
     first, second = two_means(normal)
     shape = [second - first, normal.mean(), normal.std(), np.log(len(mix))]
     return np.concatenate([estimates, shares, below, gscores, shape])
+
+
+def _ranks(scores: FloatArray, reference: FloatArray) -> FloatArray:
+    """Returns the ranks of scores (n,) among the reference's (r,), ascending, in [0, 1]."""
+    low = np.searchsorted(reference, scores, side="left")
+    high = np.searchsorted(reference, scores, side="right")
+    return (low + high) / 2 / len(reference)
 
 
 def resample(ood: BoolArray, shares: tuple[float, float], rng: np.random.Generator) -> IntArray:
@@ -108,17 +114,20 @@ class GscoreBest(Measured):
         self.reference_ = reference_scores(source)
 
     def _measure(self, mix: ScoredMix) -> FloatArray:
-        scores = mix.scores
-        return evidence(scores, self.reference_, mix.metric)
+        return evidence(mix.scores, self.reference_, mix.metric)
 
     def _tabulate(self, meta: MetaTrain) -> Table:
         ind = [mix.scores[~ood] for mix, ood in zip(meta.sets, meta.ood, strict=True)]
         self.reference_ = np.sort(np.concatenate([self.reference_, np.unique(np.concatenate(ind))]))
-        table, rng = super()._tabulate(meta), np.random.default_rng(self.seed)
+        table = super()._tabulate(meta)
+        rng = np.random.default_rng(self.seed)
         owned = [1 - float(ood.mean()) for ood in meta.ood]
-        rows, targets, of = [*table.rows], [*table.targets], [*table.of]
+        rows = [*table.rows]
+        targets = [*table.targets]
+        of = [*table.of]
         for i, (mix, ood) in enumerate(zip(meta.sets, meta.ood, strict=True)):
-            metric, scores = mix.metric, mix.scores
+            metric = mix.metric
+            scores = mix.scores
             whole = self._performance(metric, scores, ood)
             for _ in range(self.resamples):
                 kept = resample(ood, (min(owned), max(owned)), rng)
@@ -140,7 +149,8 @@ class GscoreBest(Measured):
         return detection_metric(metric, self.reference_, scores[ood], 1 - float(ood.mean()))
 
     def _learn(self, table: Table) -> None:
-        rows, errors = table.rows, table.targets - table.rows[:, 0]
+        rows = table.rows
+        errors = table.targets - rows[:, 0]
         self.models_ = [model.fit(rows, errors) for model in self._models()]
         self.weights_ = self._weigh(rows, errors, table.families) if len(rows) > FEWEST else EVEN
 

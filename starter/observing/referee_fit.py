@@ -98,7 +98,8 @@ def fit_referees(
             probe = Probe.load(file, len(splits.classes))
         else:
             probe = _fit_probe(spec, encoder, splits, seed)
-        found.append(Referee(name, probe, cache, partial(encoders.__getitem__, spec), None, where))
+        load = partial(encoders.__getitem__, spec)
+        found.append(Referee(name, probe, cache, encoder=load, place=where))
         figures = ", ".join(f"{key.replace('_', ' ')} {value:.1%}" for key, value in probe.figures.items())
         print(f"referee {name} ({probe.encoder}): {figures}")
     return tuple(found)

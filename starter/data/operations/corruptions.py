@@ -231,7 +231,7 @@ def _elastic_transform(images: Tensor, drawn: Magnitudes, noise: Generator) -> T
 
 
 def _inverse_maps(h: int, w: int, moves: NDArray[np.float64]) -> Tensor:
-    """Returns for each image the affine map back, (3, 2, b, 1, 1): three points about the centre move (b, 3, 2).
+    """Returns each image's affine map back, (3, 2, b, 1, 1), if three points about the centre move (b, 3, 2).
 
     The rows are the coefficients of x and of y, and the constant; the columns are the place in x and in y.
     """

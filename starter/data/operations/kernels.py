@@ -158,18 +158,17 @@ def warp_affine(images: Pixels, inverse: FloatArray, applied: BoolArray, out: Pi
     Images with `applied` (b,) false are copied.
     """
     h, w = images.shape[2:]
-    side = w + 2
     # A pixel is one integer, one byte per colour; a black frame of one pixel surrounds the image. Some
     # rows are read at once: long loops, and still in the processor's cache.
     step = max(ROW_PIXELS // w, 1)
-    framed, corners = np.zeros((h + 2) * side, np.int32), np.empty((4, step * w), np.int32)
+    framed = np.zeros((h + 2) * (w + 2), np.int32)
+    corners = np.empty((4, step * w), np.int32)
     corner = np.empty(step * w, np.uint64)
-    far_x, far_y = np.empty(step * w, np.float32), np.empty(step * w, np.float32)
+    far_x = np.empty(step * w, np.float32)
+    far_y = np.empty(step * w, np.float32)
     for i in range(len(images)):
         if not applied[i]:
-            values, result = images[i].reshape(-1), out[i].reshape(-1)
-            for j in range(values.size):
-                result[j] = values[j]
+            _copy(images[i].reshape(-1), out[i].reshape(-1))
             continue
         _pack(images[i], framed)
         planes = out[i].reshape(3, -1)
@@ -177,24 +176,62 @@ def warp_affine(images: Pixels, inverse: FloatArray, applied: BoolArray, out: Pi
             rows = min(step, h - top_row)
             for k in range(rows):
                 y = np.float32(top_row + k)
-                start_x = inverse[i, 0, 1] * y + inverse[i, 0, 2]
-                start_y = inverse[i, 1, 1] * y + inverse[i, 1, 2]
-                places, along, down = corner[k * w :], far_x[k * w :], far_y[k * w :]
-                for x in range(w):
-                    # Everything beyond the frame is black, like the frame.
-                    place_x = _within(inverse[i, 0, 0] * np.float32(x) + start_x, w)
-                    place_y = _within(inverse[i, 1, 0] * np.float32(x) + start_y, h)
-                    left, top = min(np.int32(place_x), np.int32(w)), min(np.int32(place_y), np.int32(h))
-                    places[x] = np.int32(top * np.int32(side)) + left
-                    along[x], down[x] = place_x - np.float32(left), place_y - np.float32(top)
-            for j in range(rows * w):
-                at = corner[j]
-                corners[0, j], corners[1, j] = framed[at], framed[at + np.uint64(1)]
-                at += np.uint64(side)
-                corners[2, j], corners[3, j] = framed[at], framed[at + np.uint64(1)]
+                _places(
+                    inverse[i],
+                    y,
+                    (h, w),
+                    corner=corner[k * w :],
+                    far_x=far_x[k * w :],
+                    far_y=far_y[k * w :],
+                )
+            _gather(framed, np.uint64(w + 2), corner[: rows * w], corners)
             for c in range(3):
                 done = planes[c, top_row * w : (top_row + rows) * w]
                 _between(corners, np.int32(8 * c), far_x, far_y, done)
+
+
+@kernel
+def _copy(values: Pixels, out: Pixels) -> None:
+    for j in range(values.size):
+        out[j] = values[j]
+
+
+@kernel
+def _places(
+    inverse: FloatArray,
+    y: float,
+    size: tuple[int, int],
+    corner: NDArray[np.uint64],
+    far_x: FloatArray,
+    far_y: FloatArray,
+) -> None:
+    """Write where row `y` is read: the upper left pixel in the framed image, and the way right and down."""
+    h, w = size
+    start_x = inverse[0, 1] * y + inverse[0, 2]
+    start_y = inverse[1, 1] * y + inverse[1, 2]
+    for x in range(w):
+        # Everything beyond the frame is black, like the frame.
+        place_x = _within(inverse[0, 0] * np.float32(x) + start_x, w)
+        place_y = _within(inverse[1, 0] * np.float32(x) + start_y, h)
+        left = min(np.int32(place_x), np.int32(w))
+        top = min(np.int32(place_y), np.int32(h))
+        corner[x] = np.int32(top * np.int32(w + 2)) + left
+        far_x[x] = place_x - np.float32(left)
+        far_y[x] = place_y - np.float32(top)
+
+
+@kernel
+def _gather(
+    framed: NDArray[np.int32], side: int, corner: NDArray[np.uint64], corners: NDArray[np.int32]
+) -> None:
+    """Read the four pixels from each of `corner` (w,) on, in an image of rows of `side` pixels."""
+    for j in range(corner.size):
+        at = corner[j]
+        corners[0, j] = framed[at]
+        corners[1, j] = framed[at + np.uint64(1)]
+        at += side
+        corners[2, j] = framed[at]
+        corners[3, j] = framed[at + np.uint64(1)]
 
 
 @kernel

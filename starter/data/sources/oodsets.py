@@ -62,7 +62,10 @@ def load_ood_sets(
         files = _named(tree)
         kept = kept_sets(list(files), classes, exclude)
         with progress(kept, "read OOD sets", unit="sets") as names:
-            return {name: _read(tree, name, files[name], fit, limit, stream(seed, name)) for name in names}
+            return {
+                name: _read(tree, name, files[name], fit, limit=limit, rng=stream(seed, name))
+                for name in names
+            }
 
 
 def load_ind_images(path: str, fit: Fit) -> ImageSet:

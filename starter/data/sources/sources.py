@@ -116,7 +116,7 @@ def load_images(
             first, names = tree.folders(2)[0], ", ".join(tree.folders(2))
             raise unusable(path, f"holds several sets ({names}); name one, as in {path / first}")
         name = path.resolve().name.removesuffix(".zip")
-        return _tree_set(tree, name, classes, fit, limit, seed)
+        return _tree_set(tree, name, classes, fit, limit=limit, seed=seed)
 
 
 def _cifar10(folder: Path, seed: int) -> Splits:

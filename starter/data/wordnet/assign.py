@@ -135,7 +135,17 @@ def assigned(
     entries = []
     for match in known.matches:
         reason = f"ID class; matched by {match.how}" if match.synset else "ID class; unmatched"
-        entries.append(ClassEntry(known.source, match.label, match.synset or "", None, 0, "ID", reason))
+        entries.append(
+            ClassEntry(
+                source=known.source,
+                name=match.label,
+                synset=match.synset or "",
+                similarity=None,
+                oodness=0,
+                assignment="ID",
+                reason=reason,
+            )
+        )
     synsets = list(dict.fromkeys(synset for source in candidates for synset in source.by_synset))
     nearest: dict[str, tuple[Match, float]] = {}
     matched = list(known.by_synset.values())

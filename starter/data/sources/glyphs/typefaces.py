@@ -165,9 +165,18 @@ def _opencv_shapes() -> Iterator[tuple[_Mask, int]]:
     for face in _OPENCV_FACES:
         for digit in range(10):
             canvas = np.zeros((2 * _CANVAS, 2 * _CANVAS), np.uint8)
-            cv2.putText(canvas, str(digit), (_CANVAS // 2, 3 * _CANVAS // 2), face, 3.5, 1, 7)
+            cv2.putText(
+                canvas,
+                text=str(digit),
+                org=(_CANVAS // 2, 3 * _CANVAS // 2),
+                fontFace=face,
+                fontScale=3.5,
+                color=1,
+                thickness=7,
+            )
             left, top, width, height = cv2.boundingRect(canvas)
-            left, top = left + (width - _CANVAS) // 2, top + (height - _CANVAS) // 2
+            left += (width - _CANVAS) // 2
+            top += (height - _CANVAS) // 2
             yield np.ascontiguousarray(canvas[top : top + _CANVAS, left : left + _CANVAS]), digit
 
 
