@@ -27,12 +27,10 @@ def compare(scores: Path, *, families: str = "", lower: bool = False) -> str:
     texts, or named item or id, names the items. Prints each system's mean with its interval, which pairs a
     paired test tells apart after Holm's correction, and the difference that so many items can resolve.
 
-    Example: unseen compare scores.csv --families subject
-
-    Options:
-        scores: The table, items x systems.
-        families (COLUMN): What items share, such as their source.
-        lower: Lower is better, as for errors.
+    Args:
+        scores: Table, items x systems.
+        families: Column of what items share, such as their source; "" for none.
+        lower: True if lower is better, as for errors.
     """
     names, values, kinds = read_scores(scores, families)
     drawn = Families.of(kinds, ["all"] * len(kinds))
