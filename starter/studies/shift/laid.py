@@ -138,8 +138,9 @@ def train_laid(
     optimiser = torch.optim.Adam([matrix], RATE)
     with progress(range(steps), title="LAID", unit="steps") as bar:
         for _ in bar:
-            semantic, covariate = triplet_losses(*(each @ matrix for each in _triplets(texts, rng)), MARGIN)
-            loss = semantic + covariate + ORTHOGONAL * orthogonality(matrix)
+            standard, semantic, covariate = (each @ matrix for each in _triplets(texts, rng))
+            meaning, style = triplet_losses(standard, semantic, covariate, MARGIN)
+            loss = meaning + style + ORTHOGONAL * orthogonality(matrix)
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
