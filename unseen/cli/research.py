@@ -307,7 +307,9 @@ def shift_grid(
 def shift_generate(
     out: Annotated[Path, Argument(metavar="OUT", help="A new folder, or one of an interrupted run.")],
     *,
-    laid: Annotated[Path, Option(metavar="LAID", help="The folder that `unseen shift laid` wrote.")],
+    laid: Annotated[
+        Path, Option("--laid", metavar="LAID", help="The folder that `unseen shift laid` wrote.")
+    ],
     generator: Annotated[str, text("glyphs, or module:function (runs its code).")] = "glyphs",
     labels: Labels = None,
     styles: Annotated[Path | None, path("A CSV (name,prompt,negative). [the paper's 51]")] = None,

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from typer import CallbackParam, Context, Option
 
-from unseen.cli.options import at_least
-
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-METAVARS = {str: "TEXT", list[str]: "TEXT", int: "NUMBER", float: "NUMBER"}
+METAVARS: dict[Any, str] = {str: "TEXT", list[str]: "TEXT", int: "NUMBER", float: "NUMBER"}
+"""What the help calls a value, by its type."""
 
 
 def settings() -> Callable[..., None]:
@@ -42,12 +41,12 @@ def _parameter(name: str, field: "FieldInfo") -> Parameter:
     option = Option(
         f"{flag}/--no-{flag[2:]}" if kind is bool else flag,
         metavar=extra_of(field).get("metavar") or METAVARS.get(kind),
-        help=_repeatable(help_of(name)) if kind == list[str] else help_of(name),
+        help=help_of(name, "Repeatable." if kind == list[str] else ""),
         show_default=False,
         hidden=not often,
         rich_help_panel="Settings" if often else _panel(name),
         expose_value=False,
-        callback=_keep_number if kind in (int, float) else _keep,
+        callback=_keep,
     )
     kind = Annotated[kind | None, option]
     return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind)
@@ -60,14 +59,6 @@ def _kind(annotation: object) -> Any:
     if get_args(annotation) == (str, ...):
         return list[str]
     return tuple[int, int] if get_args(annotation) == (int, ...) else str
-
-
-def _repeatable(text: str) -> str:
-    """Returns the help of an option that may be given several times; defaults in brackets stay last."""
-    words, bracket, defaults = text.rpartition(" [")
-    if bracket and defaults.endswith("]"):
-        return f"{words} Repeatable. [{defaults}"
-    return f"{text} Repeatable."
 
 
 def _panel(name: str) -> str:
@@ -83,11 +74,6 @@ def _keep(context: Context, parameter: CallbackParam, value: Any) -> Any:
     if value not in (None, [], ()):
         context.ensure_object(dict)[parameter.name] = value
     return value
-
-
-def _keep_number(context: Context, parameter: CallbackParam, value: float | None) -> float | None:
-    """Keep the number of a setting that is given, which is not negative."""
-    return _keep(context, parameter, at_least(0)(parameter, value))
 
 
 def given(context: Context) -> Mapping[str, Any]:
