@@ -58,7 +58,7 @@ def test_a_csv_is_shown_or_linked(path) -> None:
     assert any(f"<!-- table: {path.stem} -->" in text or f"(data/{path.name})" in text for text in texts)
 
 
-@pytest.mark.parametrize("page", FOLDER.glob("*.md"), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", sorted(FOLDER.glob("*.md")), ids=lambda page: page.name)
 def test_a_page_is_short_and_links_csvs_that_exist(page) -> None:
     """At most 700 words outside of tables, and four tables; further ones are CSVs."""
     text = page.read_text(encoding="utf-8")
