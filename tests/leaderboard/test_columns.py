@@ -53,7 +53,7 @@ def test_the_markdown_has_the_pages_columns_that_hold_something() -> None:
         "|  | constant (baseline) | 5.00 |  |  | 4.00 |  | 0.00 |  | 3 |",
     ]
     validation = Board("validation", (replace(KIT, skill=math.nan),), 1)
-    assert board_markdown(validation).splitlines()[0] == "| Method | Validation score | MAE | Group |"
+    assert board_markdown(validation).splitlines()[0] == "| Method | Validation score | MAE | Rank group |"
     assert board_markdown(Board("public", (), 2)) == "No submission yet."
 
 
