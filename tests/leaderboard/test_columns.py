@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from boards import BOARD, KIT, RUNNING, TEAM
 
-from leaderboard.columns import Board, board_csv, board_markdown
+from leaderboard.columns import Board, board_csv, board_markdown, columns
 from submission.metrics import Score
 
 
@@ -63,3 +63,10 @@ def test_names_that_a_spreadsheet_would_run_are_guarded(name: str) -> None:
     (row,) = csv.DictReader(io.StringIO(board_csv(replace(BOARD, standings=lines)), newline=""))
     assert row["TeamName"] == (f"'{name}" if name.isprintable() else "'\ufffdx")
     assert row["Spearman"] == "-0.25"
+
+
+def test_the_legend_says_what_is_in_a_group_of_sets() -> None:
+    board = Board("private", (replace(TEAM, further=(7.0, 8.0)),), 2, further=("AUROC", "new"))
+    auroc, new = columns(board)[-2:]
+    assert auroc.legend == ""
+    assert "operations that no meta-train set has" in new.legend
