@@ -10,7 +10,7 @@ from leaderboard.standings import Standing
 from leaderboard.teams import team_id
 from submission.metrics import FEWEST_FAMILIES
 from submission.page import escaped, harmless
-from submission.scoretable import BY_GROUP
+from submission.scoretable import BY_GROUP, GROUPS
 from submission.table import cell, csv_table, markdown_table
 
 
@@ -142,7 +142,7 @@ BY_GROUP_LEGEND = (
     "The root mean square of the RMSEs of the groups of sets, whose columns follow: each group counts alike, "
     "however many sets it has."
 )
-FIRST = ("Rank", "Team", "Score", "Score as a bar", "Group", "Public score", "Change of rank")
+FIRST = ("Rank", "Team", "Score", "Score as a bar", "Rank group", "Public score", "Change of rank")
 """Titles of the columns of the page's first table after the end."""
 COLUMNS = (
     Column(
@@ -206,9 +206,9 @@ COLUMNS = (
     Column("", "RankLow", lambda _, line: line.best, plain, "detailed"),
     Column("", "RankHigh", lambda _, line: line.worst, plain, "detailed"),
     Column(
-        "Group",
-        "Groups",
-        lambda _, line: line.groups,
+        "Rank group",
+        "RankGroups",
+        lambda _, line: line.rank_groups,
         lambda groups, _: " ".join(map(str, groups)),
         "detailed",
         kind="lanes",
@@ -245,6 +245,7 @@ def columns(board: Board) -> list[Column]:
 def _further(place: int, title: str) -> Column:
     """Returns the column of a metric that does not rank, or of a group of sets."""
     legend = BY_GROUP_LEGEND if title == BY_GROUP else ""
+    legend = f"Of {GROUPS[title]}." if title in GROUPS else legend
     return Column(f"RMSE {title}", f"Score {title}", lambda _, line: line.further[place], cell, legend=legend)
 
 

@@ -6,7 +6,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from leaderboard.standings import MOST, decided_pairs, paired_groups
+from leaderboard.standings import MOST, decided_pairs, paired_rank_groups
 from submission.arrays import FloatArray
 from submission.errors import unusable
 from submission.files import read_rows
@@ -27,12 +27,10 @@ def compare(scores: Path, *, families: str = "", lower: bool = False) -> str:
     texts, or named item or id, names the items. Prints each system's mean with its interval, which pairs a
     paired test tells apart after Holm's correction, and the difference that so many items can resolve.
 
-    Example: unseen compare scores.csv --families subject
-
-    Options:
-        scores: The table, items x systems.
-        families (COLUMN): What items share, such as their source.
-        lower: Lower is better, as for errors.
+    Args:
+        scores: Table, items x systems.
+        families: Column of what items share, such as their source; "" for none.
+        lower: True if lower is better, as for errors.
     """
     names, values, kinds = read_scores(scores, families)
     drawn = Families.of(kinds, ["all"] * len(kinds))
@@ -41,17 +39,17 @@ def compare(scores: Path, *, families: str = "", lower: bool = False) -> str:
     order = np.argsort(values.mean(axis=1) * (1 if lower else -1), kind="stable")
     values = values[order]
     sums, half = drawn.sums(values), t_quantile(len(drawn) - 1) * standard_error(values, drawn)
-    found = paired_groups(sums, BOOTSTRAP(0))
+    found = paired_rank_groups(sums, BOOTSTRAP(0))
     first, second = np.triu_indices(min(len(values), MOST), 1)
     alone, together = resolvable(values[first] - values[second], drawn)
     decimals = 1 - math.floor(math.log10(alone)) if alone > 0 else 2
-    rows = [["system", "mean", f"{100 * LEVEL:.0f} % interval", "group"]]
+    rows = [["system", "mean", f"{100 * LEVEL:.0f} % interval", "rank group"]]
     for place, mean, around, groups in zip(order, values.mean(axis=1), half, found, strict=True):
         ends = " to ".join(cell(end, decimals) for end in (mean - around, mean + around))
         rows.append([harmless(names[place]), cell(mean, decimals), ends, " ".join(map(str, groups))])
     told = f"{len(kinds)} items" + (f" of {len(drawn)} families" if families else "")
     best = "lower" if lower else "higher"
-    sentences = [f"{told}; {best} is better. Systems that share a group are not told apart."]
+    sentences = [f"{told}; {best} is better. Systems that share a rank group are not told apart."]
     if len(first):
         most = f" The first {MOST} systems are compared." if len(values) > MOST else ""
         reach, few = cell(together, decimals), ""

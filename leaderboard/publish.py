@@ -16,10 +16,10 @@ from leaderboard.standings import (
     Predictions,
     Standing,
     decided_pairs,
-    groups_of,
     in_private,
     in_public,
     of_methods,
+    rank_groups,
     standings,
     while_running,
 )
@@ -29,7 +29,7 @@ from submission.files import sha256, sweep, write_text
 from submission.metrics import Score
 from submission.page import escaped, templates
 from submission.predictions import predicted_files
-from submission.scoretable import LEGEND, Methods, Targets, score_cells
+from submission.scoretable import Methods, Targets, legend, score_cells
 from submission.scoring import validate
 from submission.solution import SolutionRow, counting_rows
 from submission.table import Tabular, cell, text_table
@@ -273,9 +273,9 @@ def organizer_table(competition: Competition) -> str:
     for metric, title in zip(competition.metrics, competition.titles, strict=True):
         targets = Targets.of_solution(competition, counting_rows(competition, solution, metric))
         lines = sorted(of_methods([targets], methods), key=lambda line: line.score.rmse)
-        decided = decided_pairs(groups_of(lines, targets.families))
+        decided = decided_pairs(rank_groups(lines, targets.families))
         heading = f"{title}\n\n" if len(competition.metrics) > 1 else ""
-        table = f"{heading}{text_table(score_cells(targets, methods))}\n\n{LEGEND}"
+        table = f"{heading}{text_table(score_cells(targets, methods))}\n\n{legend(targets.groups)}"
         texts.append(f"{table}\n{decided}".rstrip())
     return "\n\n".join(texts)
 
@@ -302,12 +302,12 @@ def leaderboard_html(competition: Competition, boards: Sequence[Board], head: st
         scale=_scale,
         decided=_decided,
         head=head,
-        lanes=lambda lines: max((number for line in lines for number in line.groups), default=0),
+        lanes=lambda lines: max((number for line in lines for number in line.rank_groups), default=0),
     )
 
 
 def _decided(lines: Sequence[Standing]) -> str:
-    return decided_pairs(line.groups for line in lines)
+    return decided_pairs(line.rank_groups for line in lines)
 
 
 def _scale(board: Board, lines: Sequence[Standing]) -> float:

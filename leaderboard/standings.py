@@ -47,8 +47,8 @@ class Standing:
         low, high: Ends of the 95 % interval of the RMSE in points, rounded outwards to one decimal less; nan
             if unknown.
         best, worst: Ends of the 95 % interval of the rank among teams, or among methods; None if unknown.
-        groups: Numbers, from 1 on, of the groups to which the line belongs: two lines share a group if and
-            only if the paired test does not tell them apart; empty if unknown.
+        rank_groups: Numbers, from 1 on, of the rank groups of the line: two lines share one if and only if
+            the paired test does not tell them apart; empty if unknown.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Standing:
     high: float = math.nan
     best: int | None = None
     worst: int | None = None
-    groups: tuple[int, ...] = ()
+    rank_groups: tuple[int, ...] = ()
 
     @property
     def shake_up(self) -> int | None:
@@ -227,7 +227,7 @@ def _with_uncertainty(lines: Sequence[Standing], families: Families, decimals: i
     sums = families.sums(errors**2)
     low, high = families.interval(errors)
     ranks = rank_intervals(sums, families, decimals, rng)
-    groups = paired_groups(sums, rng)
+    groups = paired_rank_groups(sums, rng)
     return tuple(
         replace(
             line,
@@ -235,7 +235,7 @@ def _with_uncertainty(lines: Sequence[Standing], families: Families, decimals: i
             high=float(np.ceil(high[place] / step) * step),
             best=ranks[place][0],
             worst=ranks[place][1],
-            groups=groups[place],
+            rank_groups=groups[place],
         )
         for place, line in enumerate(lines)
     )
@@ -305,18 +305,18 @@ def holm(values: FloatArray) -> FloatArray:
     return adjusted
 
 
-def groups_of(lines: Sequence[Standing], families: Families) -> list[tuple[int, ...]]:
-    """Returns the groups of lines, best first, as in `Standing.groups`."""
+def rank_groups(lines: Sequence[Standing], families: Families) -> list[tuple[int, ...]]:
+    """Returns the rank groups of lines, best first, as in `Standing.rank_groups`."""
     if not _enough(lines, families):
         return [()] * len(lines)
-    return paired_groups(families.sums(np.stack([line.errors for line in lines]) ** 2), BOOTSTRAP(0))
+    return paired_rank_groups(families.sums(np.stack([line.errors for line in lines]) ** 2), BOOTSTRAP(0))
 
 
-def paired_groups(sums: FloatArray, rng: Generator) -> list[tuple[int, ...]]:
-    """Returns the groups of t lines, best first, from the sums of their squared errors by family (t, g).
+def paired_rank_groups(sums: FloatArray, rng: Generator) -> list[tuple[int, ...]]:
+    """Returns the rank groups of t lines, best first, from the sums of their squared errors by family (t, g).
 
     Each pair of the first `MOST` lines is compared by the paired test, at 0.05 over all pairs after Holm; the
-    other lines get no group.
+    other lines get none.
     """
     compared = min(len(sums), MOST)
     first, second = np.triu_indices(compared, 1)
@@ -326,9 +326,9 @@ def paired_groups(sums: FloatArray, rng: Generator) -> list[tuple[int, ...]]:
 
 
 def groups_not_apart(apart: BoolArray) -> list[tuple[int, ...]]:
-    """Returns the groups, numbered from 1 on, of each of t lines; two lines share a group if not `apart`.
+    """Returns the rank groups, numbered from 1 on, of each of t lines; two share one if not `apart`.
 
-    The groups are the maximal sets of lines within which no pair is told apart, found by insertion and
+    They are the maximal sets of lines within which no pair is told apart, found by insertion and
     absorption (Piepho, "An Algorithm for a Letter-Based Representation of All-Pairwise Comparisons", Journal
     of Computational and Graphical Statistics 13, 2004), best line first.
 

@@ -77,15 +77,10 @@ def _entry_problems(
 
 
 def backup(competition: Competition, file: Path) -> str:
-    """Write the organizer's private files to one zip file.
+    """Write the organizer's private files to one zip file, and return a text that names it.
 
     The file holds the ledger with its newest rows, every submission and every solution; submissions may come
     in meanwhile. docs/how-to/verifying.md explains how to restore it.
-
-    Example: unseen backup contest contest-backup.zip
-
-    Options:
-        file: The zip to write: it holds hidden labels.
     """
     competition.check_output(file, ".zip")
     with (

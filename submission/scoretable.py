@@ -31,8 +31,16 @@ CONSTANT = "constant"
 """Name of the method against which skill is measured: the mean of the meta-train sets for every set."""
 ALL = "all"
 """Name of the group of all sets."""
-GROUPS = ("seen", "new", "natural", "natural-few")
-"""Groups that a build makes, from the mildest shift on; others follow by name."""
+GROUPS = {
+    "seen": "sets with operations that the meta-train sets have too",
+    "new": "sets with operations that no meta-train set has",
+    "natural": "unaltered images of another collection than the source, of seven or more classes",
+    "natural-few": "such images of fewer classes",
+    "mostly-ood": "mixes with an IND share of at most .4",
+    "balanced": "mixes with an IND share above .4, up to .6",
+    "mostly-ind": "mixes with an IND share above .6",
+}
+"""Groups that a build makes, in the order of columns, and what is in them; others follow by name."""
 NOISE_FLOOR = "noise floor"
 BY_GROUP = "by group"
 """Title of the root mean square of the RMSEs of the groups, in which each group counts alike."""
@@ -40,7 +48,7 @@ LEGEND = (
     "RMSE (with a 95 % interval) and MAE in percentage points, lower is better; "
     f"the {NOISE_FLOOR} is the sampling noise of the true values."
 )
-"""What stands below a table of scores."""
+"""What stands below every table of scores."""
 Methods = Mapping[str, Mapping[str, float]]
 """Predictions of methods, {method: {id: fraction}}."""
 NOISE = {"val": "val/noise.csv", "test": DEVIATIONS}
@@ -206,6 +214,14 @@ class Targets:
         return 100 * (np.array([predictions[name] for name in self.ids]) - self.values)
 
 
+def legend(groups: Iterable[str]) -> str:
+    """Returns what stands below a table of scores that has columns for some of these groups."""
+    present = set(groups)
+    meanings = [f"{name}: {words}" for name, words in GROUPS.items() if name in present]
+    columns = f"{BY_GROUP}: each group of sets counts alike; {'; '.join(meanings)}."
+    return f"{LEGEND}\n{columns}" if len(present) > 1 and meanings else LEGEND
+
+
 def validation_groups(competition: Competition) -> dict[str, tuple[str, str]]:
     """Returns group and family of each validation set, by its name, in the competition's order."""
     if VALIDATION_GROUPS not in competition.files:
@@ -359,4 +375,5 @@ def validation_tables(competition: Competition, methods: Methods) -> dict[str, l
 def validation_report(competition: Competition, methods: Methods) -> str:
     """Returns the scores of predictions for the validation sets as text, a table for each metric."""
     tables = validation_tables(competition, methods)
-    return "\n\n".join([*(f"{title}\n{text_table(rows)}" for title, rows in tables.items()), LEGEND])
+    below = legend(group for group, _ in validation_groups(competition).values())
+    return "\n\n".join([*(f"{title}\n{text_table(rows)}" for title, rows in tables.items()), below])

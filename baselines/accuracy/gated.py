@@ -1,4 +1,4 @@
-"""gated: the kit's own method, a learned gate over direct estimates; docs/results/gated.md has the trials."""
+"""gated: the kit's own method, a learned gate over direct estimates; docs/results/gated.md has its errors."""
 
 from collections.abc import Sequence
 from dataclasses import replace

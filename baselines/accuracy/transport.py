@@ -6,8 +6,8 @@ from starter.data.images.kernel import kernel
 from submission.arrays import FloatArray, IntArray
 
 
-# One search has five arrays that all of its steps read and write: as functions of ten arguments each, the steps would
-# be no easier to read, and a class is no option in compiled code that is kept on disk.
+# One search has five arrays that all of its steps read and write: as functions of ten arguments each, the
+# steps would be no easier to read, and a class is no option in compiled code that is kept on disk.
 @kernel
 def augmented_plan(  # noqa: C901, PLR0914, PLR0915
     gain: FloatArray, supply: IntArray, demand: IntArray, price: FloatArray

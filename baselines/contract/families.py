@@ -108,7 +108,7 @@ def _in_turn(m: int, count: int) -> list[Fold]:
 def random_folds(meta: MetaTrain, splits: int) -> list[Fold]:
     """Returns the Gscore paper's random splits (sec. 6.1: 150 sets to 50), each testing on some OOD sets.
 
-    OOD sets of one source may be on both sides. If the names of OOD sets are unknown, families are used.
+    OOD sets of one collection may be on both sides. If the names of OOD sets are unknown, families are used.
     """
     of = [frozenset({name}) for name in meta.ood_sets] or list(meta.families)
     every = _all(of)

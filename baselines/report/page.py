@@ -15,7 +15,7 @@ from starter.contest.show import pictures
 from starter.data.images.figure import new_figure
 from submission.files import write_text
 from submission.page import encoded, templates
-from submission.scoretable import ALL
+from submission.scoretable import ALL, GROUPS
 from submission.table import cell
 
 PICTURED = 8
@@ -41,6 +41,7 @@ def write_report(report: Report, folder: Path) -> tuple[Path, Path]:
         competition=report.competition,
         names=report.competition.sets("val"),
         groups=report.groups,
+        contents={name: words for name, words in GROUPS.items() if len(report.members(name))},
         subjects=[_section(report, subject, lines) for subject in report.val],
         pictures=[encoded(jpeg) for jpeg in pictures(report.competition, "val", PICTURED)],
         pictured=PICTURED,

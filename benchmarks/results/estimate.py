@@ -188,22 +188,22 @@ def of_images(count: int = 24) -> list[dict[str, object]]:
     for name in IMAGES:
         network = real.classifier(shifts.NETWORKS[name], file=name)
         found = estimate_sets(network, known, list(sets.values()), Asked(count))
-        for (source, _), images, each in zip(sets, sets.values(), found.sets, strict=True):
+        for (family, _), images, each in zip(sets, sets.values(), found.sets, strict=True):
             truth = float((network(images.images)[0].numpy().argmax(axis=1) == images.labels).mean())
             rows.append(
-                {"source": source, "holds": each.low <= truth <= each.high, "width": each.high - each.low}
+                {"family": family, "holds": each.low <= truth <= each.high, "width": each.high - each.low}
             )
             rows[-1] |= {"error": each.accuracy - truth, "set": each.name, "network": name}
             print(rows[-1], flush=True)
     return [
         {
-            "source": source,
+            "family": family,
             "sets": len(group),
             "coverage": float(group.holds.mean()),
             "width, points": 100 * float(group.width.mean()),
             "RMSE, points": 100 * float(np.sqrt((group.error**2).mean())),
         }
-        for source, group in pd.DataFrame(rows).groupby("source", sort=False)
+        for family, group in pd.DataFrame(rows).groupby("family", sort=False)
     ]
 
 

@@ -34,7 +34,7 @@ SOURCES = {
     "cats and dogs": ("catsdogs_kaggle", "catsdogs_small", "catsdogs_breeds"),
     "tiny imagenet": ("tinyin_a", "tinyin_b", "tinyin_c", "tinyin_d"),
 }
-"""The natural validation sets by source."""
+"""The natural validation sets by collection."""
 MORE = ("tinyin_b", "tinyin_c", "catsdogs_breeds")
 """The sets in natural_more.zip."""
 LABELLED, SET_SIZE = 2000, 500
@@ -201,7 +201,7 @@ def photographs() -> dict[tuple[str, str], ImageSet]:
 
 
 def natural_cases(folder: Path) -> Iterator[Case]:
-    """Three networks of CIFAR-10 look at photographs of other sources; `folder` keeps what they see."""
+    """Three networks of CIFAR-10 look at photographs of other collections; `folder` keeps what they see."""
     sets = photographs()
     for name, arch in NETWORKS.items():
         path, looks = folder / f"{name}.npz", list[Look]()

@@ -277,18 +277,18 @@ def few(sets: int, families: int) -> Iterator[str]:
     if 0 < families < FEWEST_FAMILIES:
         yield (
             f"families of shift of the test sets that decide the final ranks: {families}, fewer than "
-            f"{FEWEST_FAMILIES}: scores have no interval; build with more test sets or sources of shift"
+            f"{FEWEST_FAMILIES}: scores have no interval; build with more test sets or kinds of shift"
         )
 
 
 def one_source(competition: Competition) -> Iterator[str]:
-    """Yield a source that all natural test sets come from."""
+    """Yield a collection that all natural test sets come from."""
     tests = read_record(competition.root).get("test", ())
     tests = [test for test in tests if str(test.get("group")).startswith("natural")]
     if len(tests) > 1 and len(families := {test["family"] for test in tests}) == 1:
         yield (
-            f"all {len(tests)} natural test sets come from one source, {families.pop()}: the ranks may hold "
-            "for that source alone; add sets of another (--test-from)"
+            f"all {len(tests)} natural test sets come from one collection, {families.pop()}: the ranks may "
+            "hold for that collection alone; add sets of another (--test-from)"
         )
 
 

@@ -40,16 +40,15 @@ DATACV = {"train": "train_data", "val": "val", "test": "test_data"}
 
 
 def materialize(competition: Competition, *, out: Path, layout: str = "npz", part: str = "train") -> Path:
-    """Write sets as files; run again to continue.
+    """Write the sets of a part as files, and return their folder; a call that was interrupted continues.
 
     Meta-train sets are rendered from their recipes; the same competition gives the same bytes. In DataCV's
     layout the meta-train sets share one labels.npy; if they show different images, each gets a folder, as
     validation sets have.
 
-    Example: unseen materialize contest --out sets --layout datacv
-
-    Options:
-        out: The folder to write to; it may hold several parts.
+    Args:
+        competition: Competition whose sets are written.
+        out: Folder to write to, outside the competition; it may hold several parts.
         layout: npz, folders (of PNG files) or datacv (npy files).
         part: train, val or test (images without labels).
     """

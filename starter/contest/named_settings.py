@@ -106,14 +106,14 @@ def write_file(path: Path, settings: Settings) -> None:
     write_text(path, "\n".join(lines) + "\n")
 
 
-def help_of(name: str) -> str:
-    """Returns the help of a setting with its defaults: `48; ood 40` where the tracks differ."""
+def help_of(name: str, remark: str = "") -> str:
+    """Returns the help of a setting, a remark, and its defaults: `48; ood 40` where the tracks differ."""
     found = {track: fields_of(track)[name] for track in TRACKS if name in fields_of(track)}
     shown = {track: _shown(field.default) for track, field in found.items()}
     first, *others = shown
     defaults = "; ".join([shown[first], *(f"{o} {shown[o]}" for o in others if shown[o] != shown[first])])
-    text = " ".join((found[first].description or "").split())
-    return f"{text} [{defaults}]" if defaults else text
+    words = [*(found[first].description or "").split(), remark, f"[{defaults}]" if defaults else ""]
+    return " ".join(filter(None, words))
 
 
 def _shown(default: object) -> str:

@@ -31,15 +31,14 @@ BINS = np.arange(0, 102.5, 2.5)
 
 
 def show(competition: Competition, sets: Sequence[str] = (), *, out: Path | None = None) -> str:
-    """Draw sets, and a histogram of accuracies, as PNG files.
+    """Write a contact sheet and a histogram as PNG files, and return their paths with a summary.
 
     The contact sheet names the operations and accuracies of sets for which these are public.
 
-    Example: unseen show contest train_0001 test_0003
-
-    Options:
-        sets (SET): Names of sets. [the first of each part]
-        out: The PNG file to write. [DIR/sheet.png]
+    Args:
+        competition: Competition to draw.
+        sets: Names of sets; () for the first of each part.
+        out: PNG file to write; None for sheet.png in the competition's folder.
     """
     sheet = contact_sheet(competition, sets, out or competition.out / "sheet.png")
     histogram = plot_accuracies(competition, sheet.with_name("accuracies.png"))

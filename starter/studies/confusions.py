@@ -48,17 +48,16 @@ def graph_study(
     image_size: int = 0,
     device: str = "cpu",
 ) -> Study:
-    """Draw which ID classes a manifest's images are taken for.
+    """Returns which ID classes a manifest's images are taken for, and how similar in meaning these are.
 
-    Classifies the images of the manifest's other classes, and measures the similarity in meaning between a
-    class and the classes predicted for its images. Writes CSV and PNG files to --out. [confusions]
-
-    Example: unseen classes graph manifest.csv --images . --classifier small=small.safetensors --out taken
-
-    Options:
-        classifier: NAME=WEIGHTS of a classifier of the ID classes, as for build.
-        known: The source of the classifier's classes, in the order of its logits.
-        image_size: Pixels of a side that the classifier expects. [the commonest size]
+    Args:
+        manifest: CSV file; the images are of its other classes.
+        images: Folder with SOURCE/CLASS/ or SOURCE.zip.
+        classifier: NAME=WEIGHTS of a classifier of the ID classes.
+        known: Source of the classifier's classes, in the order of its logits.
+        wordnet: Folder of WordNet 3.0's data.noun; None for the installed one.
+        image_size: Pixels of a side that the classifier expects; 0 for the commonest size.
+        device: Device that runs the classifier.
     """
     entries, taxonomy = read_manifest(manifest), load_wordnet(wordnet)
     own = [entry for entry in entries if entry.source == known]

@@ -65,17 +65,17 @@ def failure_study(
     images: int = 400,
     device: str = "cpu",
 ) -> Study:
-    """Show whether detectors find new classes or errors.
+    """Returns whether detectors find new classes or errors.
 
-    Computes the tables of the ImageNet-OOD paper, and misclassification detection, from the public images of
-    an OOD competition and from corrupted ones. Writes CSV files to --out. [DIR/failure]
+    These are the tables of the ImageNet-OOD paper, and misclassification detection, from the public images of
+    an OOD competition and from corrupted ones.
 
-    Example: unseen detectors failure mixes msp energy knn
-
-    Options:
-        names (DETECTOR): The first is compared with. [the competition's]
-        shifted: Natural-shift sets, as --val-from.
+    Args:
+        competition: Competition of the OOD track.
+        names: Names of detectors, with whose first the others are compared; () for the competition's.
+        shifted: Natural-shift sets.
         images: Largest number of images per shift and set.
+        device: Device that runs the classifiers.
     """
     if competition.track != "ood":
         raise UnusableInput(f"{competition.root}: failure detection is about OOD detectors (--track ood)")

@@ -4,8 +4,8 @@ An untrained network has no in-distribution. If a detector separates images ther
 only (ImageNet-OOD: Yang, Zhang & Russakovsky, ICLR 2024, section 4.2).
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -38,63 +38,116 @@ OFFLINE = tuple(name for name, detector in DETECTORS.items() if not detector.onl
 """Names of the detectors that score without the network."""
 
 
-def sanity(
-    names: Sequence[str] = (),
-    *,
-    arch: str = "small",
-    source: str = "glyphs",
-    ood: Path | None = None,
-    images: int = 500,
-    initialisations: int = 5,
-    seed: int = 0,
-    device: str = "cpu",
-) -> Study:
-    """Run OOD detectors on random networks.
+@dataclass(frozen=True)
+class RandomNetworks:
+    """The untrained networks of a check.
 
-    A random network knows no classes, so a true detector of new classes has an AUROC of 0.5 on it. The sets
-    are ID images under corruptions of severity 5, and OOD sets. Writes sanity.csv to --out. [sanity]
-
-    Example: unseen detectors sanity msp energy vim --images 200
-
-    Options:
-        names (DETECTOR): Such as msp or vim.
+    Attributes:
         arch: Architecture: small, resnet56, ..., or module:function.
-        ood: A folder or zip with a folder for each OOD set.
-        images: Largest number of images of a set.
-        initialisations: Number of random networks.
+        count: Number of networks.
+        seed: Seed of the first; each other one has the next.
+        device: Device that they run on.
     """
-    detectors, splits = by_name(names or OFFLINE), load_source(source, seed)
-    others = load_ood_sets(str(ood), (), Fit(splits.image_size), (), images, seed, SANITY) if ood else {}
 
-    def some(part: ImageSet, name: str, limit: int = images) -> FromRecipe:
-        chosen = part.take(np.sort(SANITY(seed, name).permutation(len(part))[:limit]), name)
-        return FromRecipe.whole(chosen)
+    arch: str = "small"
+    count: int = 5
+    seed: int = 0
+    device: str = "cpu"
 
-    reference, train_ref = some(splits.reference, "reference"), some(splits.train, "train_ref", 2 * images)
-    ind = some(replace(splits.test_base, labels=None), "ind")
-    sets = [
-        (kind, FromRecipe(Recipe(name, seed, ((name, {"severity": SEVERITY}),)), ind.base))
-        for kind, corruptions in SHIFTS.items()
-        for name in corruptions
-    ]
-    sets += [("ood", some(each, name)) for name, each in others.items()]
+
+@dataclass(frozen=True)
+class SanitySets:
+    """The images of a check.
+
+    Attributes:
+        classes: Names of the ID classes.
+        reference: Labelled ID images, from which detectors learn.
+        train: ID training images, from which detectors learn.
+        ind: ID images, from which the others are told.
+        others: Kind and images of each other set: a corruption of `ind`, or an OOD set.
+    """
+
+    classes: tuple[str, ...]
+    reference: FromRecipe
+    train: FromRecipe
+    ind: FromRecipe
+    others: Sequence[tuple[str, FromRecipe]]
+
+    @classmethod
+    def of(
+        cls, source: str = "glyphs", ood: Path | None = None, images: int = 500, seed: int = 0
+    ) -> "SanitySets":
+        """Returns sets of at most so many images of a source, and of a folder or zip of OOD sets."""
+        splits = load_source(source, seed)
+        fit = Fit(splits.image_size)
+        oods = load_ood_sets(str(ood), (), fit, (), images, seed, SANITY) if ood else {}
+
+        def some(part: ImageSet, name: str, limit: int = images) -> FromRecipe:
+            chosen = part.take(np.sort(SANITY(seed, name).permutation(len(part))[:limit]), name)
+            return FromRecipe.whole(chosen)
+
+        ind = some(replace(splits.test_base, labels=None), "ind")
+        corrupted = [
+            (kind, FromRecipe(Recipe(name, seed, ((name, {"severity": SEVERITY}),)), ind.base))
+            for kind, corruptions in SHIFTS.items()
+            for name in corruptions
+        ]
+        return cls(
+            splits.classes,
+            some(splits.reference, "reference"),
+            some(splits.train, "train_ref", 2 * images),
+            ind,
+            [*corrupted, *(("ood", some(each, name)) for name, each in oods.items())],
+        )
+
+
+def sanity(sets: SanitySets, networks: RandomNetworks, names: Sequence[str] = ()) -> Study:
+    """Returns the AUROC of detectors on random networks, for each set.
+
+    A random network knows no classes, so a true detector of new classes has an AUROC of 0.5 on it.
+
+    Args:
+        sets: Images of the check.
+        networks: Networks of the check.
+        names: Names of detectors; () for all that do without the network.
+    """
+    detectors = by_name(names or OFFLINE)
     rows = []
-    for number in range(initialisations):
-        classifier = random_classifier(arch, splits.classes, seed + number, reference.base, device)
-        head = classifier.head_weight, classifier.head_bias
-        seen, training = _seen(reference, classifier), _seen(train_ref, classifier)
-        learnt = Source(seen, reference.labels(), training, *head, classifier)
-        fitted = {name: detector.fit(learnt) for name, detector in detectors.items()}
-        seen = _seen(ind, classifier)
+    for number in range(networks.count):
+        seed = networks.seed + number
+        classifier = random_classifier(
+            networks.arch, sets.classes, seed, sets.reference.base, networks.device
+        )
+        fitted = _fitted(detectors, sets, classifier)
+        seen = _seen(sets.ind, classifier)
         known = {name: _scores(detector, seen) for name, detector in fitted.items()}
-        for kind, rendering in progress(sets, f"random network {number + 1}", unit="sets"):
+        for kind, rendering in progress(sets.others, f"random network {number + 1}", unit="sets"):
             seen = _seen(rendering, classifier)
             for name, detector in fitted.items():
-                here, there = known[name], _scores(detector, seen)
-                area = np.nan if here is None or there is None else auroc(here, there)
+                area = _area(known[name], _scores(detector, seen))
                 rows.append((name, kind, rendering.name, number, area))
     table = pd.DataFrame(rows, columns=["detector", "kind", "set", "initialisation", "auroc"])
     return Study({"sanity": table}, {}, sanity_text(table), Path("sanity"))
+
+
+def _fitted(
+    detectors: Mapping[str, Detector], sets: SanitySets, classifier: Classifier
+) -> dict[str, Detector]:
+    """Returns the detectors by name, fitted to the network's ID images."""
+    source = Source(
+        observation=_seen(sets.reference, classifier),
+        labels=sets.reference.labels(),
+        train_ref=_seen(sets.train, classifier),
+        head_weight=classifier.head_weight,
+        head_bias=classifier.head_bias,
+        classifier=classifier,
+    )
+    return {name: detector.fit(source) for name, detector in detectors.items()}
+
+
+def _area(ind: np.ndarray | None, ood: np.ndarray | None) -> float:
+    """Returns the AUROC; nan if a detector could not score one of the two."""
+    return np.nan if ind is None or ood is None else auroc(ind, ood)
 
 
 def random_classifier(

@@ -252,53 +252,69 @@ def choose_prompts(
     return objects, GLYPH_STYLES if spec == GLYPHS else STYLES
 
 
-def synis(
-    out: Path,
-    *,
-    laid: Path,
-    generator: str = "glyphs",
-    labels: Path | None = None,
-    styles: Path | None = None,
-    per_cell: int = 5000,
-    encoder: str = "embedded",
-    source: str = "glyphs",
-    licence: str = "",
-    seed: int = 0,
-    device: str = "cpu",
-) -> str:
-    """Generate images whose shift grows step by step (Syn-IS).
+@dataclass(frozen=True)
+class Request:
+    """What is to be generated.
 
-    Every label is combined with every style. Writes a folder of images for each cell of the 8 x 8 grid of
-    shifts in meaning and style, prompts.csv and DATASHEET.md. Run again to continue.
-
-    Example: unseen shift generate synis --laid laid --per-cell 20
-
-    Options:
-        out: A new folder, or one of an interrupted run.
-        generator: glyphs, or module:function (runs its code).
-        styles: A CSV (name,prompt,negative). [the paper's 51]
+    Attributes:
+        generator: "glyphs", or module:function.
+        labels: File with a label per line; None for those of the generator or the source.
+        styles: File of styles (CSV); None for those of the generator, or the paper's.
         per_cell: Number of images per cell.
         licence: Licence of the images, for the datasheet.
+        seed: Seed of all draws.
     """
-    (name, draw), (eyes, matrix) = choose_generator(generator), read_laid(laid, encoder, device)
-    splits = load_source(source, seed)
+
+    generator: str = GLYPHS
+    labels: Path | None = None
+    styles: Path | None = None
+    per_cell: int = 5000
+    licence: str = ""
+    seed: int = 0
+
+
+def synis(
+    out: Path,
+    laid: Path,
+    request: Request,
+    *,
+    encoder: str = "embedded",
+    source: str = "glyphs",
+    device: str = "cpu",
+) -> str:
+    """Write a grid of generated images, and return a text that counts them.
+
+    Every label is combined with every style. An interrupted run continues.
+
+    Args:
+        out: New folder, or one of an interrupted run.
+        laid: Folder that `unseen shift laid` wrote.
+        request: What is to be generated.
+        encoder: Encoder, as for `load_encoder`.
+        source: Source of the ID images.
+        device: Device of the encoder.
+    """
+    name, draw = choose_generator(request.generator)
+    eyes, matrix = read_laid(laid, encoder, device)
+    splits = load_source(source, request.seed)
     known = splits.train.images
-    objects, templates = choose_prompts(generator, labels, styles, splits.classes)
-    texts = [style.prompt(label) for label in objects for style in templates]
+    labels, styles = choose_prompts(request.generator, request.labels, request.styles, splits.classes)
+    texts = [style.prompt(label) for label in labels for style in styles]
     grid = prompt_grid(eyes, matrix, known, texts, device)
-    prompts = plan(objects, templates, grid.levels.T, per_cell, seed)
+    prompts = plan(labels, styles, grid.levels.T, request.per_cell, request.seed)
     sheet = datasheet(
         prompts,
         grid,
         identity=f"{len(known):,} training images of {Path(source).name}",
         encoder=eyes.name,
         generator=name,
-        seed=seed,
-        licence=licence or "not stated; it follows from the generator's",
+        seed=request.seed,
+        licence=request.licence or "not stated; it follows from the generator's",
     )
     write_grid(out, prompts, name, draw, sheet)
     cells = int((grid.counts > 0).sum())
-    return f"{cells * per_cell:,} images in {cells} of {grid.counts.size} cells\n{out / 'DATASHEET.md'}"
+    images = cells * request.per_cell
+    return f"{images:,} images in {cells} of {grid.counts.size} cells\n{out / 'DATASHEET.md'}"
 
 
 def prompt_grid(

@@ -1,6 +1,7 @@
 """Zero-shot classification by whole features and by their parts: table 3 of Long et al. 2024."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,43 +26,50 @@ IMAGES = 3000
 SEVERITY = 3
 
 
-def laid_study(
-    folder: Path,
-    *,
-    encoder: str = "embedded",
-    source: str = "glyphs",
-    labels: Path | None = None,
-    natural: Sequence[str] = (),
-    steps: int = 1000,
-    seed: int = 0,
-    device: str = "cpu",
-) -> Study:
-    """Separate an encoder's features into meaning and style.
+@dataclass(frozen=True)
+class TextTraining:
+    """The training of a LAID matrix on an encoder's texts.
 
-    Writes LAID/laid.safetensors, for the other shift commands, and table3.csv, the zero-shot accuracy with
-    each part of the features, by LAID and PCA.
-
-    Example: unseen shift laid laid
-
-    Options:
-        folder (LAID): The folder of the matrix.
-        natural: Natural-shift sets, as --val-from.
-        steps: Number of training steps.
+    Attributes:
+        encoder: Encoder, as for `load_encoder`.
+        labels: File with a meaning per line; None for the source's classes.
+        steps: Number of steps.
+        seed: Seed of texts and triplets, and of the source's splits.
+        device: Device of encoder and training.
     """
-    splits = load_source(source, seed)
+
+    encoder: str = "embedded"
+    labels: Path | None = None
+    steps: int = 1000
+    seed: int = 0
+    device: str = "cpu"
+
+
+def laid_study(
+    folder: Path, training: TextTraining, *, source: str = "glyphs", natural: Sequence[str] = ()
+) -> Study:
+    """Write a matrix that separates an encoder's features into meaning and style, and return table 3.
+
+    Args:
+        folder: Folder of the matrix, laid.safetensors.
+        training: Training of the matrix.
+        source: Source of the labelled images.
+        natural: Paths of natural-shift sets.
+    """
+    splits = load_source(source, training.seed)
     shifted = {
         name: load_images(name, splits.classes, fit=Fit(splits.image_size))
         for path in natural
         for name in set_names(path, splits.classes)
     }
-    found = load_encoder(encoder, device)
-    prompts = choose_prompts(found, splits.classes, labels, seed)
-    texts = prompts.features(found)
-    laid = train_laid(texts, found.name, seed, steps, device=device)
+    encoder = load_encoder(training.encoder, training.device)
+    prompts = choose_prompts(encoder, splits.classes, training.labels, training.seed)
+    texts = prompts.features(encoder)
+    laid = train_laid(texts, encoder.name, training.seed, training.steps, device=training.device)
     laid.save(folder / FILE)
     parts = {"PCA": text_pca(texts), "LAID": laid.decompose}
-    sets = labelled_sets(splits, shifted, seed)
-    table = zero_shot_table(found, prompts.plain(splits.classes), sets, parts)
+    sets = labelled_sets(splits, shifted, training.seed)
+    table = zero_shot_table(encoder, prompts.plain(splits.classes), sets, parts)
     return Study({"table3": table}, {}, zero_shot_text(table), folder)
 
 

@@ -50,3 +50,18 @@ def test_what_a_benchmark_records_is_what_a_page_shows(tmp_path) -> None:
     table = renderer["rendered"]("A\n<!-- table: made -->\nold\n<!-- end -->\nB\n").splitlines()[3:7]
     assert table == ["| a | b | c |", "| --- | ---: | ---: |", "| x\\|y | 1.23 |  |", "| z | 2 | 0.50 |"]
     assert json.loads((tmp_path / "made.json").read_text())["command"] == "python made.py"
+
+
+@pytest.mark.parametrize("path", DATA, ids=lambda path: path.stem)
+def test_a_csv_is_shown_or_linked(path) -> None:
+    texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    assert any(f"<!-- table: {path.stem} -->" in text or f"(data/{path.name})" in text for text in texts)
+
+
+@pytest.mark.parametrize("page", sorted(FOLDER.glob("*.md")), ids=lambda page: page.name)
+def test_a_page_is_short_and_links_csvs_that_exist(page) -> None:
+    """At most 700 words outside of tables, and four tables; further ones are CSVs."""
+    text = page.read_text(encoding="utf-8")
+    assert sum(len(line.split()) for line in text.splitlines() if not line.startswith("|")) <= 700
+    assert len(re.findall(r"^\|[-: |]+\|$", text, re.MULTILINE)) <= 4
+    assert [name for name in re.findall(r"\((data/[^)]+)\)", text) if not (FOLDER / name).is_file()] == []

@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 from boards import BOARD, KIT, RUNNING, TEAM
 
-from leaderboard.columns import Board, board_csv, board_markdown
+from leaderboard.columns import Board, board_csv, board_markdown, columns
 from submission.metrics import Score
 
 
 def test_the_csv_has_kaggles_columns_then_ours() -> None:
     assert board_csv(BOARD) == (
         "Rank,TeamId,TeamName,LastSubmissionDate,Score,SubmissionCount,Kind,MAE,Spearman,Skill,NoiseFloor,"
-        "ScoreLow,ScoreHigh,RankLow,RankHigh,Groups\n"
+        "ScoreLow,ScoreHigh,RankLow,RankHigh,RankGroups\n"
         "1,tca978112ca,a,2026-01-02 03:04:05,2.50,3,team,2.00,0.90,0.94,1.25,2.1,3.0,1,2,1 2\n"
         ",,constant,,5.00,,baseline,4.00,,0.00,1.25,,,,,3\n"
     )
@@ -47,13 +47,13 @@ def test_the_private_csv_has_the_public_score_and_the_shake_up_and_further_metri
 def test_the_markdown_has_the_pages_columns_that_hold_something() -> None:
     assert board_markdown(BOARD).splitlines() == [
         "| Rank | Team | Public score | 95 % interval | Submissions | MAE | Spearman | Skill | Rank interval "
-        "| Group |",
+        "| Rank group |",
         "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
         "| 1 | a | 2.50 | 2.1–3.0 | 3 | 2.00 | 0.90 | 0.94 | 1–2 | 1 2 |",
         "|  | constant (baseline) | 5.00 |  |  | 4.00 |  | 0.00 |  | 3 |",
     ]
     validation = Board("validation", (replace(KIT, skill=math.nan),), 1)
-    assert board_markdown(validation).splitlines()[0] == "| Method | Validation score | MAE | Group |"
+    assert board_markdown(validation).splitlines()[0] == "| Method | Validation score | MAE | Rank group |"
     assert board_markdown(Board("public", (), 2)) == "No submission yet."
 
 
@@ -63,3 +63,10 @@ def test_names_that_a_spreadsheet_would_run_are_guarded(name: str) -> None:
     (row,) = csv.DictReader(io.StringIO(board_csv(replace(BOARD, standings=lines)), newline=""))
     assert row["TeamName"] == (f"'{name}" if name.isprintable() else "'\ufffdx")
     assert row["Spearman"] == "-0.25"
+
+
+def test_the_legend_says_what_is_in_a_group_of_sets() -> None:
+    board = Board("private", (replace(TEAM, further=(7.0, 8.0)),), 2, further=("AUROC", "new"))
+    auroc, new = columns(board)[-2:]
+    assert auroc.legend == ""
+    assert "operations that no meta-train set has" in new.legend

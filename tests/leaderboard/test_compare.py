@@ -21,7 +21,7 @@ def written(path, values, header="item,a,b,c", families=None):
 def test_the_table_has_means_intervals_and_groups(tmp_path):
     values = np.random.default_rng(0).normal([50, 50.5, 60], 5, (40, 3))
     lines = compare(written(tmp_path / "scores.csv", values)).splitlines()
-    assert lines[0].split() == ["system", "mean", "95", "%", "interval", "group"]
+    assert lines[0].split() == ["system", "mean", "95", "%", "interval", "rank", "group"]
     assert [line.split()[0] for line in lines[1:4]] == [
         "c",
         *sorted("ab", key=lambda s: -values[:, "ab".index(s)].mean()),

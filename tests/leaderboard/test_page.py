@@ -116,9 +116,9 @@ def test_at_the_end_it_says_who_won_with_the_change_of_rank(competition: Competi
     assert "<strong><bdi>a</bdi></strong> won with 2.50 points on the private part." in text
     assert "cannot tell 1 other team apart" in text
     tied = [
-        replace(first, groups=(1,)),
-        replace(first, name="c", groups=(1, 2)),
-        replace(last, groups=(2, 3)),
+        replace(first, rank_groups=(1,)),
+        replace(first, name="c", rank_groups=(1, 2)),
+        replace(last, rank_groups=(2, 3)),
     ]
     both = leaderboard_html(competition, [replace(boards[0], standings=tuple(tied)), PUBLIC], HEAD)
     assert ("<bdi>c</bdi></strong> won" in both, "cannot tell 1 other team apart" in both) == (True, True)

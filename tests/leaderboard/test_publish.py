@@ -19,7 +19,7 @@ from leaderboard.submissions import select, submit
 from submission import Competition, UnusableInput
 from submission.files import sha256
 from submission.predictions import write_predictions
-from submission.scoretable import LEGEND
+from submission.scoretable import legend
 from submission.solution import solution_of, write_solution
 
 Clock = Callable[[], datetime]
@@ -233,7 +233,7 @@ def test_the_organizers_table_has_the_scores_by_group(competition: Competition) 
         "half         13.58   0.75  11.88      1.00     13.58  15.41  11.46\n"
         "constant     27.16   0.00  23.75               27.16  30.82  22.91\n"
         "noise floor   3.20                                     3.94   2.22\n"
-        f"\n{LEGEND}"
+        f"\n{legend(['seen', 'new'])}"
     )
 
 

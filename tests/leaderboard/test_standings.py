@@ -14,8 +14,8 @@ from leaderboard.standings import (
     Standing,
     competition_ranks,
     groups_not_apart,
-    groups_of,
     holm,
+    rank_groups,
     rank_intervals,
     sign_test,
     standings,
@@ -97,7 +97,7 @@ def test_few_rows_or_families_have_no_interval(rows: int, families: int) -> None
     (line,) = standings([team(1, "a", 5.0, np.full(rows, 5.0))], few, 2)
     assert math.isnan(line.low)
     assert line.best is line.worst is None
-    assert line.groups == ()
+    assert line.rank_groups == ()
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=12))
@@ -160,13 +160,13 @@ def test_lines_far_apart_share_no_group_and_twins_one() -> None:
     base = rng(8).normal(0, 5, 40)
     errors = [base, base + rng(9).normal(0, 0.1, 40), base + 20, base + 60]
     lines = [team(number, str(number), number, each) for number, each in enumerate(errors)]
-    assert groups_of(lines, singles(40)) == [(1,), (1,), (2,), (3,)]
+    assert rank_groups(lines, singles(40)) == [(1,), (1,), (2,), (3,)]
     # Of six families no pair of many can be told apart: the least p-value is 2 / 64.
     few = Families.of([str(i % 6) for i in range(40)], ["group"] * 40)
-    assert groups_of(lines, few) == [(1,)] * 4
+    assert rank_groups(lines, few) == [(1,)] * 4
 
 
 def test_lines_beyond_the_first_have_no_group() -> None:
     errors = rng(10).normal(0, 5, (MOST + 2, ROWS))
-    groups = groups_of([team(i, str(i), i, each) for i, each in enumerate(errors)], singles(ROWS))
+    groups = rank_groups([team(i, str(i), i, each) for i, each in enumerate(errors)], singles(ROWS))
     assert [i for i, mine in enumerate(groups) if not mine] == [MOST, MOST + 1]

@@ -18,8 +18,8 @@ TEAM = Standing(
     high=3.0,
     best=1,
     worst=2,
-    groups=(1, 2),
+    rank_groups=(1, 2),
 )
-KIT = Standing("constant", "baseline", Score(5.0, 4.0, math.nan, 10), skill=-0.001, groups=(3,))
+KIT = Standing("constant", "baseline", Score(5.0, 4.0, math.nan, 10), skill=-0.001, rank_groups=(3,))
 BOARD = Board("public", (TEAM, KIT), 2, 1.25)
 RUNNING = Board("public", (TEAM, KIT), 2, detailed=False)

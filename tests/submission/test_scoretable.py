@@ -16,6 +16,7 @@ from submission.scoretable import (
     Families,
     Targets,
     constant_predictions,
+    legend,
     score_cells,
     score_lines,
     score_validation,
@@ -75,6 +76,13 @@ def test_the_table_in_a_terminal_and_in_markdown(targets: Targets) -> None:
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     )
     assert csv_table([["x", "y"], [1, math.nan], ["-a", -0.001]]) == "x,y\n1,\n-a,0.00\n"
+
+
+def test_the_legend_says_what_is_in_each_group_that_has_a_column() -> None:
+    assert "operations that no meta-train set has" in legend(["new", "seen", "new"])
+    assert "fewer classes" not in legend(["new", "seen"])
+    assert "by group" not in legend(["seen", "seen"])
+    assert "by group" not in legend(["a", "b"])
 
 
 @pytest.mark.parametrize(

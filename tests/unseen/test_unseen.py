@@ -88,6 +88,13 @@ def test_a_track_that_is_none_is_refused_before_anything_is_written(command, tmp
 
 
 @pytest.mark.parametrize("name", COMMANDS)
+def test_every_argument_and_option_has_a_help(name):
+    options = COMMANDS[name].load().params
+    assert options
+    assert not [each.name for each in options if not (each.help or "").strip()]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_types_are_named_for_readers(name):
     assert not re.search("<(str|int|float|path|list)", run(*name.split(), "--help").text)
 
@@ -233,6 +240,38 @@ def test_a_dear_example_has_options_that_exist(name):
     assert not unknown(" ".join(["unseen", *example(name)]))
 
 
+def save_logits():
+    np.save("val.npy", 9 * np.eye(3)[np.arange(60) % 3])
+    np.save("val_labels.npy", np.arange(60) % 3)
+    np.save("today.npy", 9 * np.eye(3)[np.arange(30) % 3])
+
+
+def write_scores():
+    Path("scores.csv").write_text("subject,a,b\n" + "".join(f"s{i},{i},{2 * i}\n" for i in range(9)))
+
+
+def write_manifest():
+    Path("manifest.csv").write_text("source,class,oodness\ncifar10,cat,0\ntiny_imagenet,fox,3\n")
+
+
+def predict_by_atc():
+    run("predict", "contest", "atc")
+
+
+def hand_in():
+    run("score", "contest", "contest/public/sample_submission.csv", "--team", "ada")
+
+
+PREPARED = {
+    "estimate": save_logits,
+    "compare": write_scores,
+    "classes halves": write_manifest,
+    **dict.fromkeys(("validate", "score", "verify-entry"), predict_by_atc),
+    **dict.fromkeys(("select", "history"), hand_in),
+}
+"""What is there before the example of a command runs."""
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_examples_of_the_help_run(name, folder, weights, monkeypatch):
     if name == "build":
@@ -243,22 +282,12 @@ def test_the_examples_of_the_help_run(name, folder, weights, monkeypatch):
         monkeypatch.setattr("starter.models.classifiers.train.train", shorter)
     if name == "audit":
         unguessable(folder / "contest")
-    if name == "estimate":
-        np.save("val.npy", 9 * np.eye(3)[np.arange(60) % 3])
-        np.save("val_labels.npy", np.arange(60) % 3)
-        np.save("today.npy", 9 * np.eye(3)[np.arange(30) % 3])
-    if name == "compare":
-        Path("scores.csv").write_text("subject,a,b\n" + "".join(f"s{i},{i},{2 * i}\n" for i in range(9)))
-    if name in ("validate", "score", "verify-entry"):
-        run("predict", "contest", "atc")
     if name.startswith("classes "):
         class_files(folder, weights, monkeypatch)
     if name in ("shift encoder", "shift measure"):
         embedded_laid(folder, monkeypatch)
-    if name == "classes halves":
-        Path("manifest.csv").write_text("source,class,oodness\ncifar10,cat,0\ntiny_imagenet,fox,3\n")
-    if name in ("select", "history"):
-        run("score", "contest", "contest/public/sample_submission.csv", "--team", "ada")
+    if name in PREPARED:
+        PREPARED[name]()
     arguments = [re.sub(r"iterations=\d+", "iterations=20", each) for each in example(name)]
     assert run(*arguments).text
 

@@ -17,7 +17,7 @@ from submission.competition import Competition
 from submission.errors import UnusableInput
 from submission.files import replacing
 from submission.ids import split_id
-from submission.scoretable import LEGEND, validation_groups, validation_report, validation_tables
+from submission.scoretable import legend, validation_groups, validation_report, validation_tables
 from submission.scoring import read_targets, validate
 from submission.table import html_table
 from submission.tracks import require_track
@@ -93,7 +93,8 @@ class Evaluation(pd.DataFrame):
     def _repr_html_(self) -> str:
         """Returns the same tables for a notebook."""
         tables = validation_tables(self.report.competition, self.report.predictions)
-        return "".join([*(html_table(rows, title) for title, rows in tables.items()), f"<p>{LEGEND}</p>"])
+        below = legend(group for group, _ in self.report.groups)
+        return "".join([*(html_table(rows, title) for title, rows in tables.items()), f"<p>{below}</p>"])
 
     @property
     def _constructor(self) -> type[pd.DataFrame]:

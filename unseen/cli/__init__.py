@@ -1,12 +1,11 @@
-"""The commands: every public function of these modules is one, such as `verify_entry` for verify-entry.
+"""The commands: functions whose signatures are read by Typer, each with its arguments, options and help.
 
-The modules import what does the work only when a command is called.
+Their modules import what does the work only when a command is called.
 """
 
 from collections.abc import Callable
-from inspect import isfunction
 
-from unseen.cli import build, estimate, library, organizer, participant
+from unseen.cli import build, estimate, organizer, participant, research
 
 GROUPS = {
     "classes": "Assign classes to ID or OOD by meaning, with WordNet.",
@@ -36,15 +35,41 @@ WORDS = {
 """What people who know other tools type, by the command that they want."""
 
 
-def _commands() -> dict[str, Callable[..., object]]:
-    found = dict[str, Callable[..., object]]()
-    for module in (participant, organizer, build, estimate):
-        for name, function in vars(module).items():
-            if isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_"):
-                group, _, own = name.partition("_")
-                found[f"{group} {own}" if group in GROUPS else name.replace("_", "-")] = function
-    return {**found, **{name: library.declared(target) for name, target in library.FUNCTIONS.items()}}
-
-
-COMMANDS = _commands()
+COMMANDS: dict[str, Callable[..., None]] = {
+    "demo": participant.demo,
+    "methods": participant.methods,
+    "new-method": participant.new_method,
+    "check-method": participant.check_method,
+    "predict": participant.predict,
+    "report": participant.report,
+    "validate": participant.validate,
+    "ablate": research.ablate,
+    "score": organizer.score,
+    "select": organizer.select,
+    "history": organizer.history,
+    "leaderboard": organizer.leaderboard,
+    "rescore": organizer.rescore,
+    "verify": organizer.verify,
+    "audit": organizer.audit,
+    "pack": organizer.pack,
+    "export": organizer.export,
+    "verify-entry": organizer.verify_entry,
+    "build": build.build,
+    "train": build.train,
+    "estimate": estimate.estimate,
+    "show": organizer.show,
+    "materialize": organizer.materialize,
+    "backup": organizer.backup,
+    "compare": research.compare,
+    "classes assign": research.classes_assign,
+    "classes halves": research.classes_halves,
+    "classes graph": research.classes_graph,
+    "shift encoder": research.shift_encoder,
+    "shift laid": research.shift_laid,
+    "shift measure": research.shift_measure,
+    "shift grid": research.shift_grid,
+    "shift generate": research.shift_generate,
+    "detectors failure": research.detectors_failure,
+    "detectors sanity": research.detectors_sanity,
+}
 """Every command's function; of a name of two words, the first is a group."""

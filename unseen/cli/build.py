@@ -1,34 +1,62 @@
 """The commands `build` and `train`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from typer import echo
+from typer import Argument, Context, Exit, Option, echo
 
 from submission.errors import UnusableInput
 from unseen.cli import options
-from unseen.cli.options import Many
+from unseen.cli.options import Cache, Cluster, Device, Network, number, path, text
+from unseen.cli.settings import given
 
 if TYPE_CHECKING:
     from starter.contest.settings import Settings
     from starter.models.classifiers.train import Training
 
+RARE = ("network", "device", "cluster", "cache")
+"""Options of `build` besides the settings that only --help-all shows."""
+
+
+def _print_all(context: Context, wanted: bool) -> None:
+    """Print the help with the options that it hides, and end."""
+    if wanted:
+        each: Any
+        for each in context.command.params:
+            each.hidden = False
+        echo(context.get_help())
+        raise Exit
+
 
 def build(
-    folder: Path | None = None,
+    context: Context,
+    folder: Annotated[Path | None, Argument(metavar="DIR", help="A new folder, or one to finish.")] = None,
     *,
-    settings: Path | None = None,
-    write_settings: Path | None = None,
-    preset: str = "",
-    track: str = "",
-    test_seed: int | None = None,
-    network: Many = (),
-    device: str = "cpu",
-    cluster: str | None = None,
-    cache: str = "",
-    dry_run: bool = False,
-    given: Mapping[str, Any],
+    settings: Annotated[
+        Path | None, Option(metavar="FILE", help="Settings in TOML; options override them.")
+    ] = None,
+    write_settings: Annotated[
+        Path | None, Option(metavar="FILE", help="Only write all settings as TOML.")
+    ] = None,
+    preset: Annotated[str, text("Use the settings of a preset: small, or datacv2023.")] = "",
+    track: Annotated[str, text("accuracy (of classifiers), or ood (of OOD detectors). [accuracy]")] = "",
+    test_seed: Annotated[int | None, number("Seed of the test sets, a secret. [random]")] = None,
+    network: Network = [],
+    device: Device = "cpu",
+    cluster: Cluster = None,
+    cache: Cache = "",
+    dry_run: Annotated[bool, Option("--dry-run", help="Only print images, disk space and warnings.")] = False,
+    help_all: Annotated[
+        bool,
+        Option(
+            "--help-all",
+            is_eager=True,
+            expose_value=False,
+            callback=_print_all,
+            help="Show all options and exit.",
+        ),
+    ] = False,
 ) -> None:
     """Build a competition, or finish an interrupted build.
 
@@ -38,19 +66,10 @@ def build(
     (docs/results/scaling.md).
 
     Example: unseen build contest --train-sets 20 --val-sets 4 --test-sets 8 --set-size 100
-
-    Options:
-        folder (DIR): A new folder, or one to finish.
-        settings (FILE): Settings in TOML; options override them.
-        write_settings (FILE): Only write all settings as TOML.
-        preset: Use the settings of a preset: small, or datacv2023.
-        track: accuracy (of classifiers), or ood (of OOD detectors). [accuracy]
-        test_seed: Seed of the test sets, a secret. [random]
-        dry_run: Only print images, disk space and warnings.
     """
     if folder is None and not (write_settings or dry_run):
         raise UnusableInput("name the folder to build in: unseen build DIR")
-    asked = _asked(settings, preset, track, given)
+    asked = _asked(settings, preset, track, given(context))
     if write_settings:
         from starter.contest.named_settings import write_file
 
@@ -58,29 +77,39 @@ def build(
         options.tell_next("build", "DIR", "--settings", write_settings)
         return
 
-    from leaderboard.feedback import price
-    from starter.contest import build as making
-    from starter.contest.audit import rank_warnings
-    from starter.contest.cluster import connected
-    from starter.models.classifiers import Spec
-
-    own = [*network, *filter(None, (Spec.parse(text).own_code for text in asked.classifiers))]
-    options.use_networks(own)
+    own = _own_networks(asked, network)
     begun = folder is not None and (folder / "private/build.json").exists()
     if asked.deadline and asked.deadline <= options.now() and not begun:
         raise UnusableInput(
             f"--deadline {asked.deadline:%Y-%m-%d %H:%M} has passed: give a time in the future"
         )
     if dry_run or folder is None:
-        cost, warnings = making.dry_run(asked, device)
+        from starter.contest.build import dry_run as rehearse
+
+        cost, warnings = rehearse(asked, device)
         echo(cost)
         options.warn(*warnings)
         return
+
+    from leaderboard.feedback import price
+    from starter.contest import build as making
+    from starter.contest.audit import rank_warnings
+    from starter.contest.cluster import connected
+
     with connected(cluster) as workers:
         competition = making.build(folder, asked, test_seed, device, workers, cache)
     echo("\n".join(filter(None, (competition.describe(), price(competition)))))
     options.warn(*(finding.text for finding in rank_warnings(competition, device)))
-    options.tell_next("predict", folder, *options.repeated("--network", dict.fromkeys(own)))
+    options.tell_next("predict", folder, *options.repeated("--network", own))
+
+
+def _own_networks(asked: "Settings", networks: Sequence[str]) -> list[str]:
+    """Returns the user's own networks, each once, those of the classifiers among them; make them known."""
+    from starter.models.classifiers import Spec
+
+    own = [*networks, *filter(None, (Spec.parse(text).own_code for text in asked.classifiers))]
+    options.use_networks(own)
+    return list(dict.fromkeys(own))
 
 
 def _asked(file: Path | None, name: str, track: str, given: Mapping[str, Any]) -> "Settings":
@@ -95,29 +124,54 @@ def _asked(file: Path | None, name: str, track: str, given: Mapping[str, Any]) -
 
 
 def train(
-    asked: "Training",
     *,
-    out: Path,
-    network: Many = (),
-    device: str | None = None,
+    arch: Annotated[str, text("resnet56, ..., timm:NET, torchvision:NET, module:function.")],
+    source: Annotated[str, text("A source, as for build, with its training images.")] = "cifar10",
+    epochs: Annotated[int, number("Number of passes over the images.")] = 60,
+    batch: Annotated[int, number("Number of images in a step.")] = 128,
+    rate: Annotated[float, number("Highest learning rate.")] = 0.2,
+    flip: Annotated[bool, Option(help="Mirror images at random; not for digits.")] = True,
+    seed: Annotated[int, number("Seed of weights, order, crops and splits; use the same one for build.")] = 0,
+    image_size: Annotated[int, number("Pixels of a side, as for build. [the commonest size]")] = 0,
+    resize: Annotated[Literal["crop", "pad", "stretch"], Option(help="How to resize images.")] = "crop",
+    skip_unreadable: Annotated[
+        float, number("Largest share of unreadable images, which are left out.", metavar="SHARE")
+    ] = 0.01,
+    start: Annotated[str, text("Initial weights: a file, or pretrained (of a library's NET).")] = "",
+    out: Annotated[Path, path("The .safetensors file to write.")],
+    network: Network = [],
+    device: Annotated[str | None, text("cpu, cuda, ... [a GPU if there is one, else cpu]")] = None,
 ) -> None:
     """Train a classifier for build's --classifier.
 
     After an interruption, the same command continues.
 
     Example: unseen train --source glyphs --arch small --no-flip --epochs 3 --out small.safetensors
-
-    Options:
-        out: The .safetensors file to write.
-        device: cpu, cuda, ... [a GPU if there is one, else cpu]
     """
     from starter.models.classifiers import train as training
 
+    asked = training.Training(
+        arch=arch,
+        source=source,
+        epochs=epochs,
+        batch=batch,
+        rate=rate,
+        flip=flip,
+        seed=seed,
+        image_size=image_size,
+        resize=resize,
+        skip_unreadable=skip_unreadable,
+        start=start,
+    )
     echo(training.train(asked, out, device))
-    usual = training.Training(asked.arch)
-    names = ("image_size", "resize", "skip_unreadable", "seed")
-    told = [(name, getattr(asked, name)) for name in names if getattr(asked, name) != getattr(usual, name)]
-    same = [word for name, value in told for word in (f"--{name.replace('_', '-')}", value)]
-    named = f"{out.stem if ':' in asked.arch else asked.arch}={out}"  # the file tells its architecture
+    same = _words_of_build(asked, training.Training(arch))
+    named = f"{out.stem if ':' in arch else arch}={out}"  # the file tells its architecture
     networks = options.repeated("--network", network)
-    options.tell_next("build", "DIR", "--source", asked.source, *same, "--classifier", named, *networks)
+    options.tell_next("build", "DIR", "--source", source, *same, "--classifier", named, *networks)
+
+
+def _words_of_build(asked: "Training", usual: "Training") -> list[object]:
+    """Returns the options that build must be given too: those of the images that are not the usual ones."""
+    names = ("image_size", "resize", "skip_unreadable", "seed")
+    changed = [name for name in names if getattr(asked, name) != getattr(usual, name)]
+    return [word for name in changed for word in (f"--{name.replace('_', '-')}", getattr(asked, name))]

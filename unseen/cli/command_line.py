@@ -4,26 +4,21 @@ import io
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
-from inspect import Parameter, Signature, signature
-from pathlib import Path
-from traceback import print_exception
+from inspect import cleandoc
 from typing import Annotated, Any
 
-from typer import Context, Exit, Option, Typer, echo
+from typer import Exit, Option, Typer, echo
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from submission.errors import InvalidSubmission, UnusableInput, printable
-from unseen.cli import COMMANDS, GROUPS, PANELS, WORDS
-from unseen.cli.library import SETTINGS, declared
-from unseen.cli.options import COMMON, Many, declare, documented, first_line, lines_of, use_networks
+from unseen.cli import COMMANDS, GROUPS, PANELS, WORDS, build, settings
 
 PURPOSE = "Predict a frozen classifier's accuracy on data without labels."
 LOOK: dict[str, Any] = {
     "rich_markup_mode": None,
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
-OPTION = Parameter.KEYWORD_ONLY
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as Typer sets it."""
 
@@ -34,17 +29,16 @@ class Command(TyperCommand):
     Its help lists each option under the heading in its `rich_help_panel`, or "Options".
     """
 
-    def __init__(self, name: str, function: Callable[..., object]) -> None:
-        super().__init__(name, help=documented(function)[0], **LOOK)
+    def __init__(self, name: str, function: Callable[..., None]) -> None:
+        super().__init__(name, help=cleandoc(function.__doc__ or ""), **LOOK)
         self.function = function
 
     def load(self) -> "Command":
         """Returns the command with its options."""
         if self.callback is None:
-            alone = Typer(add_completion=False)
-            alone.command()(command_of(self.function))
-            made: Any = get_command(alone)
-            self.callback, self.params = made.callback, made.params
+            made = _typed(self.function)
+            self.callback = made.callback
+            self.params = made.params
         return self
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
@@ -66,85 +60,25 @@ class Command(TyperCommand):
                 formatter.write_dl(records)
 
 
-def _print_all(context: Context, wanted: bool) -> None:
-    """Print the help with the options that it hides, and end."""
-    if wanted:
-        each: Any
-        for each in context.command.params:
-            each.hidden = False
-        echo(context.get_help())
-        raise Exit
+class BuildCommand(Command):
+    """The command `build`, which has an option for every setting too."""
+
+    def load(self) -> Command:
+        """Returns the command with its options; --help-all alone shows those in `RARE`."""
+        if self.callback is None:
+            super().load()
+            each: Any
+            for each in self.params:
+                each.hidden = each.name in build.RARE
+            self.params += _typed(settings.settings()).params
+        return self
 
 
-def command_of(function: Callable[..., object]) -> Callable[..., None]:
-    """Returns the function from which Typer makes a command.
-
-    A parameter `competition` is opened from its folder, `given` stands for the settings of a build, and one
-    of a class in `SETTINGS` for its fields. A command with a device also takes networks of the user's own,
-    and one with methods --debug. A returned study is written and printed.
-    """
-    text, own = documented(function)
-    notes, taken = {**lines_of(COMMON), **own}, signature(function)
-    parameters, study = dict[str, Parameter](), taken.return_annotation == "Study"
-    groups = dict[str, Callable[..., object]]()
-    for name, each in taken.parameters.items():
-        if each.annotation in SETTINGS:
-            groups[name] = declared(SETTINGS[each.annotation])
-            parameters |= signature(groups[name]).parameters
-            notes |= documented(groups[name])[1]
-        else:
-            parameters[name] = each
-    if "changes" in parameters:
-        parameters["debug"] = Parameter("debug", OPTION, annotation=bool, default=False)
-    if "device" in parameters:
-        parameters.setdefault("network", Parameter("network", OPTION, annotation=Many, default=()))
-    if study:
-        parameters["out"] = Parameter("out", OPTION, annotation=Path | None, default=None)
-    settings = dict[str, Parameter]()
-    if parameters.pop("given", None):
-        from unseen.cli.options import settings_of_build
-
-        wanted = Parameter("help_all", OPTION, annotation=bool, default=False)
-        how: dict[str, Any] = {"is_eager": True, "expose_value": False, "callback": _print_all}
-        settings = {"": declare(wanted, "", "Show all options and exit.", **how), **settings_of_build()}
-    often = own if settings else notes
-    options = [declare(each, *notes[name], hidden=name not in often) for name, each in parameters.items()]
-
-    def command(**values: Any) -> None:
-        chosen = {name: value for name, value in values.items() if value not in (None, [])}
-        for name, each in parameters.items():  # 1 is the least where the default counts something, else 0
-            least = int(name in taken.parameters and type(each.default) is int and each.default > 0)
-            if isinstance(value := chosen.get(name), int | float) and value < least:
-                raise UnusableInput(f"--{name.replace('_', '-')} must be at least {least}, got {value}")
-        use_networks(chosen.get("network"))
-        if study and (out := chosen.get("out")) and out.is_file():
-            raise UnusableInput(f"--out {out} is a file: name a folder")
-        if "competition" in chosen:
-            from submission.competition import Competition
-            from submission.pack import unpacked
-
-            chosen["competition"] = Competition.open(unpacked(chosen["competition"]))
-        chosen["given"] = {name: chosen[name] for name in settings if name in chosen}
-        for name, make in groups.items():
-            fields = signature(make).parameters
-            chosen[name] = make(**{field: chosen[field] for field in fields if field in chosen})
-        try:
-            found: Any = function(
-                **{name: value for name, value in chosen.items() if name in taken.parameters}
-            )
-        except (UnusableInput, Exit) as error:
-            if chosen.get("debug") and error.__cause__:
-                print_exception(error.__cause__)
-            raise
-        if study:
-            found.write(folder := chosen.get("out", found.folder))
-            echo(f"{found.text}\n\n{folder}")
-        elif found is not None:
-            echo(found)
-
-    command.__doc__ = text
-    command.__signature__ = Signature([*options, *settings.values()])  # type: ignore[attr-defined]
-    return command
+def _typed(function: Callable[..., None]) -> Any:
+    """Returns the command that Typer makes of a function."""
+    alone = Typer(add_completion=False)
+    alone.command()(function)
+    return get_command(alone)
 
 
 class Panels(TyperGroup):
@@ -173,6 +107,11 @@ class Panels(TyperGroup):
         formatter.write("Options: --version, --install-completion, --show-completion, --help\n")
 
 
+def first_line(text: str | None) -> str:
+    """Returns the first line of a command's help."""
+    return (text or "").partition("\n")[0]
+
+
 def command_line() -> TyperGroup:
     """Returns the application `unseen`; of commands only what their help is listed by."""
     root = Typer(help=PURPOSE, no_args_is_help=True, cls=Panels, **LOOK)
@@ -185,7 +124,8 @@ def command_line() -> TyperGroup:
             top.commands[group] = TyperGroup(name=group, help=GROUPS[group], no_args_is_help=True, **LOOK)
         holder = top.commands[group] if group else top
         assert isinstance(holder, TyperGroup)
-        holder.commands[own] = Command(own, function)
+        kind = BuildCommand if function is build.build else Command
+        holder.commands[own] = kind(own, function)
     return top
 
 

@@ -1,40 +1,99 @@
 """The command `unseen estimate`."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from typer import Exit, echo
+from typer import Argument, Exit, Option, echo
 
 from submission.errors import UnusableInput
 from submission.files import write_text
-from unseen.cli.options import Many
+from unseen.cli.options import Device, Json, Network, number, text
 
 if TYPE_CHECKING:
-    from unseen.estimation.inputs import Asked
+    from unseen.estimation.estimation import Estimation
+
+Photos = Mapping[str, Sequence[tuple[str, Any]]]
+"""File name and image of every image of each set."""
 
 
 def estimate(
-    sets: Sequence[Path] = (),
+    sets: Annotated[list[Path], Argument(metavar="[SET]...", help="Further sets.")] = [],
     *,
-    unlabelled: Sequence[Path],
-    logits: Path | None = None,
-    labels: Path | None = None,
-    model: str | None = None,
-    labelled: Path | None = None,
-    classes: Path | None = None,
-    asked: "Asked",
-    second: Many = (),
-    features: Many = (),
-    probabilities: bool = False,
-    ask: int | None = None,
-    answers: Path | None = None,
-    fail_below: float | None = None,
-    fail_on: Literal["certain", "likely", "possible"] = "likely",
-    out: Path = Path(),
-    as_json: bool = False,
+    unlabelled: Annotated[
+        list[Path],
+        Option(
+            "--unlabelled",
+            metavar="FILE|DIR",
+            help="A set without labels; more may follow as SETs. Repeatable.",
+        ),
+    ],
+    logits: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="The labelled images' logits (n, k): .npy, .npz, .csv."),
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Their classes (n,): numbers from 0 on, or --classes."),
+    ] = None,
+    model: Annotated[str | None, Option(metavar="NAME=WEIGHTS", help="A model, as for build.")] = None,
+    labelled: Annotated[
+        Path | None, Option(metavar="DIR", help="With a model: folder of CLASS/IMAGE.")
+    ] = None,
+    classes: Annotated[
+        Path | None, Option(metavar="FILE", help="The model's classes in order, one a line.")
+    ] = None,
+    train_sets: Annotated[int, number("With a model: number of sets to learn from, 0 or 6 to 1000.")] = 24,
+    referees: Annotated[
+        list[str],
+        Option("--referee", metavar="SPEC", help="With a model: as build's --referee. Repeatable."),
+    ] = [],
+    image_size: Annotated[
+        int, number("Side to which images are resized; 0: the commonest.", metavar="PIXELS")
+    ] = 0,
+    resize: Annotated[Literal["crop", "pad", "stretch"], Option(help="How to resize images.")] = "crop",
+    skip_unreadable: Annotated[float, number("Share of unreadable images to allow.", metavar="SHARE")] = 0.01,
+    device: Device = "cpu",
+    engine: Annotated[str, text("What runs a model: openvino, or torch. [openvino on CPUs]")] = "",
+    margin: Annotated[float, number("Report a fall larger than this fraction.")] = 0.05,
+    level: Annotated[float, number("Share of intervals that should hold the truth.")] = 0.9,
+    window: Annotated[
+        int | None, number("Estimate every so many rows by themselves.", metavar="IMAGES")
+    ] = None,
+    second: Annotated[
+        list[str],
+        Option(
+            "--second",
+            metavar="FILE",
+            help="A second model's logits: first those of the labelled images, then of each set. Repeatable.",
+        ),
+    ] = [],
+    features: Annotated[
+        list[str],
+        Option("--features", metavar="FILE", help="Features (n, d), in the same order. Repeatable."),
+    ] = [],
+    probabilities: Annotated[bool, Option("--probabilities", help="FILEs hold probabilities.")] = False,
+    ask: Annotated[
+        int | None,
+        number("Write ask.csv: so many images of each set to label.", metavar="IMAGES"),
+    ] = None,
+    answers: Annotated[
+        Path | None, Option(metavar="FILE", help="An ask.csv with labels, which then count.")
+    ] = None,
+    fail_below: Annotated[
+        float | None, number("Exit with 1 below this, a fraction.", metavar="ACCURACY")
+    ] = None,
+    fail_on: Annotated[
+        Literal["certain", "likely", "possible"],
+        Option(help="What is below: the whole interval, the estimate, or its lower end."),
+    ] = "likely",
+    out: Annotated[
+        Path, Option(metavar="FOLDER", help="The folder of estimate.html, .json and .csv.")
+    ] = Path(),
+    as_json: Json = False,
+    network: Network = [],
 ) -> None:
     """Estimate a model's accuracy on images without labels.
 
@@ -43,23 +102,6 @@ def estimate(
     each half of them is first estimated from the other half.
 
     Example: unseen estimate --logits val.npy --labels val_labels.npy --unlabelled today.npy
-
-    Options:
-        sets (SET): Further sets.
-        unlabelled (FILE|DIR): A set without labels; more may follow as SETs.
-        logits (FILE): The labelled images' logits (n, k): .npy, .npz, .csv.
-        labels (FILE): Their classes (n,): numbers from 0 on, or --classes.
-        model (NAME=WEIGHTS): A model, as for build.
-        labelled (DIR): With a model: folder of CLASS/IMAGE.
-        classes (FILE): The model's classes in order, one a line.
-        second (FILE): A second model's logits: first those of the labelled images, then of each set.
-        features (FILE): Features (n, d), in the same order.
-        probabilities: FILEs hold probabilities.
-        ask (IMAGES): Write ask.csv: so many images of each set to label.
-        answers (FILE): An ask.csv with labels, which then count.
-        fail_below (ACCURACY): Exit with 1 below this, a fraction.
-        fail_on: What is below: the whole interval, the estimate, or its lower end.
-        out (FOLDER): The folder of estimate.html, .json and .csv.
     """
     of_images, of_logits = {model is None, labelled is None}, {logits is None, labels is None}
     if (of_images, of_logits) not in (({False}, {True}), ({True}, {False})):
@@ -68,36 +110,77 @@ def estimate(
     if (fail_below or 0) > 1:
         raise UnusableInput(f"--fail-below is a fraction, such as 0.8, got {fail_below:g}")
 
-    wanted = out / "ask.csv"
-    if ask and wanted.exists() and not (answers and answers.exists() and answers.samefile(wanted)):
-        raise UnusableInput(f"{wanted} exists: keep its labels by --answers {wanted}, or remove it")
+    if ask:
+        _keep_labels(out / "ask.csv", answers)
 
-    from unseen.estimation.budget import answered, draw, read_answers, with_columns
     from unseen.estimation.estimation import write_estimation
-    from unseen.estimation.inputs import read_classes
+    from unseen.estimation.inputs import Asked, read_classes
 
-    given, named = [*unlabelled, *sets], read_classes(classes) if classes else ()
-    photos = dict[str, list[tuple[str, Any]]]()
+    named = read_classes(classes) if classes else ()
+    asked = Asked(
+        train_sets=train_sets,
+        referees=tuple(referees),
+        image_size=image_size,
+        resize=resize,
+        skip_unreadable=skip_unreadable,
+        device=device,
+        engine=engine,
+        margin=margin,
+        level=level,
+        window=window,
+    )
+    photos: Photos = {}
     with redirect_stdout(sys.stderr if as_json else sys.stdout):
         if model is not None and labelled is not None:
             from unseen.estimation.images import estimate_images
 
-            found, photos = estimate_images(model, labelled, given, asked, named)
+            found, photos = estimate_images(model, labelled, [*unlabelled, *sets], asked, named)
         elif logits is not None and labels is not None:
             from unseen.estimation.from_logits import estimate as run
 
-            other, inner = ((each[0], each[1:]) if each else None for each in (second, features))
-            rules = asked.margin, asked.level, asked.window
-            found = run(logits, labels, given, other, inner, probabilities, *rules, named)
+            found = run(
+                logits,
+                labels,
+                [*unlabelled, *sets],
+                second=_labelled_first(second),
+                features=_labelled_first(features),
+                probabilities=probabilities,
+                margin=asked.margin,
+                level=asked.level,
+                window=asked.window,
+                classes=named,
+            )
+    found, pages = _with_answers(found, photos, ask, answers, out / "ask.csv")
+    *written, data = write_estimation(found, out, photos, fail_below, fail_on)
+    echo(
+        data.read_text() if as_json else "\n".join(map(str, (f"{found}\n", *written, *pages, data))),
+        nl=not as_json,
+    )
+    if fail_below is not None and (low := found.below(fail_below, fail_on)):
+        echo(f"below {100 * fail_below:g} % ({fail_on}): {', '.join(low)}", err=True)
+        raise Exit(1)
+
+
+def _keep_labels(ask: Path, answers: Path | None) -> None:
+    """Refuse to write a table over one that may have labels, unless these are read."""
+    if ask.exists() and not (answers and answers.exists() and answers.samefile(ask)):
+        raise UnusableInput(f"{ask} exists: keep its labels by --answers {ask}, or remove it")
+
+
+def _labelled_first(files: Sequence[str]) -> tuple[str, Sequence[str]] | None:
+    """Returns the file of the labelled images and those of the sets; None without files."""
+    return (files[0], files[1:]) if files else None
+
+
+def _with_answers(
+    found: "Estimation", photos: Photos, ask: int | None, answers: Path | None, wanted: Path
+) -> tuple["Estimation", list[Path]]:
+    """Returns the estimation with the answers, and the written table of images to label, if any are asked."""
+    from unseen.estimation.budget import answered, draw, read_answers, with_columns
+
     files = {name: [file for file, _ in images] for name, images in photos.items()}
     known = read_answers(answers, found, files) if answers else {}
     if ask:
         table = with_columns(draw(found, ask, known, files), answers)
         write_text(wanted, table.to_csv(index=False, lineterminator="\n"))
-    found = answered(found, known)
-    *pages, data = write_estimation(found, out, photos, fail_below, fail_on)
-    pages += [wanted] if ask else []
-    echo(data.read_text() if as_json else "\n".join(map(str, (f"{found}\n", *pages, data))), nl=not as_json)
-    if fail_below is not None and (low := found.below(fail_below, fail_on)):
-        echo(f"below {100 * fail_below:g} % ({fail_on}): {', '.join(low)}", err=True)
-        raise Exit(1)
+    return answered(found, known), [wanted] if ask else []

@@ -1,132 +1,149 @@
-"""How a function becomes a command: its parameters are arguments and options, its docstring is the help.
+"""Arguments and options that several commands share, and steps that several commands take.
 
-A positional parameter is an argument, and a keyword-only one an option. Its help stands in the docstring's
-"Options" as ``name (PLACEHOLDER): text``, or in `COMMON` if several commands have it.
+An alias carries an option's name, its help and the conversion of its value. Its callback runs while Typer
+reads the command line; for a shell that completes words it does nothing.
 """
 
-import re
 import shlex
-from collections import abc
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timezone
-from inspect import Parameter, cleandoc
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from traceback import print_exception
+from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option, echo
+from typer import Argument, CallbackParam, Context, Exit, Option, echo
 
 from submission.errors import UnusableInput, printable
 
 if TYPE_CHECKING:
     from baselines import Estimator
+    from starter.studies.study import Study
     from submission.competition import Competition
-
-COMMON = """
-
-Options:
-    competition (DIR): The competition's folder, or its archive.
-    file (FILE): A CSV with id,prediction, or an answer.txt; or a zip.
-    track: accuracy (of classifiers), or ood (of OOD detectors).
-    device: The device that runs classifiers: cpu, cuda, cuda:1, mps.
-    network: module:function of a network of yours, whose code runs.
-    cluster (ADDRESS|local:N): A Dask cluster to work on. [this process]
-    cache (PATH|URL): Where observations are kept. [DIR/cache]
-    names (METHOD|module:Class): Methods of the kit, or your own.
-    everything: Without names, all methods but those that take long.
-    changes (METHOD.PARAM=VALUE): Set a parameter.
-    debug: Print the whole traceback of a method that fails.
-    called (NAME): A name for each METHOD, also in --set.
-    note: A remark, kept with the run's score in DIR/runs.csv.
-    as_json: Print one JSON object, and nothing else.
-    out: The folder to write to.
-    seed: Seed of everything random.
-    encoder: embedded, a file, clip:MODEL=WEIGHTS, or module:function.
-    source: The source, as for build, of the ID images.
-    labels: A file with one class per line. [the source's classes]
-    laid (LAID): The folder that `unseen shift laid` wrote.
-    manifest (MANIFEST): A manifest, written by `unseen classes`.
-    images: The folder with SOURCE/CLASS/ or SOURCE.zip.
-    known: The ID classes: a list, a file or class folders.
-    candidates: Classes to assign: a list, a file or folders.
-    overrides: A CSV (label,synset) for labels without a match.
-    matches: Write matches here, for --overrides.
-    wordnet: The folder of WordNet 3.0's data.noun.
-"""
-FLAGS = {
-    "as_json": "--json",
-    "everything": "--all",
-    "changes": "--set",
-    "called": "--as",
-    "known": "--id",
-    "candidates": "--candidates",
-    "features": "--features",
-}
-"""Options that are not named after their parameter."""
-Many = Sequence[str]
-KINDS = {str: "TEXT", Path: "PATH", int: "NUMBER", float: "NUMBER"}
-"""What the help calls a value, by type."""
+else:
+    Competition = object  # pydantic is not loaded for a help text
 
 
-def documented(function: Callable[..., object]) -> tuple[str, dict[str, tuple[str, str]]]:
-    """Returns the docstring above its options, and placeholder and help of each option."""
-    text = cleandoc(function.__doc__ or "")
-    return text.partition("\n\nOptions:\n")[0], lines_of(text)
+def _opened(context: Context, folder: Path) -> "Competition":
+    """Returns the competition in a folder or an archive."""
+    from submission.competition import Competition
+    from submission.pack import unpacked
+
+    return folder if context.resilient_parsing else Competition.open(unpacked(folder))  # type: ignore[return-value]
 
 
-def first_line(text: str | None) -> str:
-    """Returns the first line of a docstring."""
-    return (text or "").partition("\n")[0]
+def _use_networks(context: Context, networks: list[str]) -> list[str]:
+    """Make networks of the user's own known by their names, and return the names."""
+    if not context.resilient_parsing:
+        use_networks(networks)
+    return networks
 
 
-def lines_of(text: str) -> dict[str, tuple[str, str]]:
-    """Returns placeholder and help by parameter, from the lines below "Options:", or "Attributes:"."""
-    below = re.split("\n\n(?:Options|Attributes):\n", text)[-1]
-    found = re.findall(r"^    (\w+)(?: \((.*?)\))?: (.*(?:\n     .*)*)", below, re.MULTILINE)
-    return {name: (placeholder, " ".join(words.split())) for name, placeholder, words in found}
+def _show_cause(context: Context, debug: bool) -> bool:
+    """Print the whole traceback behind an error in which the command ends."""
+    if debug and not context.resilient_parsing:
+        context.with_resource(_cause_shown())
+    return debug
 
 
-def declare(each: Parameter, placeholder: str, text: str, flag: str = "", **how: Any) -> Parameter:
-    """Returns the parameter with what Typer needs to know of it; `how` goes to Typer as it is."""
-    kind = Path if each.annotation == "Competition" else each.annotation
-    if get_origin(kind) is UnionType:
-        kind = next(of for of in get_args(kind) if of is not NoneType)
-    many, default = get_origin(kind) is abc.Sequence, each.default
-    if many:
-        (of,), default = get_args(kind), None if default == () else default
-        kind, placeholder = list[of], placeholder or KINDS[of]  # type: ignore[valid-type]
-    if each.kind is Parameter.POSITIONAL_OR_KEYWORD:
-        placeholder = f"[{placeholder}]..." if many else placeholder or each.name.upper()
-        found: Any = Argument(metavar=placeholder, help=text)
-    else:
-        word = each.name.removesuffix("s") if many else each.name
-        flag = flag or FLAGS.get(each.name, f"--{word.replace('_', '-')}")
-        if kind is bool and default is not False:
-            flag += f"/--no-{flag[2:]}"
-        placeholder = placeholder or ("" if kind is bool else KINDS.get(kind, ""))
-        text = re.sub(r"(?= \[.*\]$)|$", " Repeatable.", text, count=1) if many else text
-        found = Option(flag, metavar=placeholder or None, help=text, **how)
-    kind = Annotated[kind if default is Parameter.empty else kind | None, found]
-    return each.replace(kind=Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+@contextmanager
+def _cause_shown() -> Iterator[None]:
+    try:
+        yield
+    except (UnusableInput, Exit) as error:
+        if error.__cause__:
+            print_exception(error.__cause__)
+        raise
 
 
-def settings_of_build() -> dict[str, Parameter]:
-    """Returns an option for every setting, by name; those that a first competition needs are first."""
-    from starter.contest.named_settings import TRACKS, extra_of, fields_of, flag_of, help_of
+def _no_file(folder: Path | None) -> Path | None:
+    if folder is not None and folder.is_file():
+        raise UnusableInput(f"--out {folder} is a file: name a folder")
+    return folder
 
-    fields = {name: field for track in TRACKS for name, field in fields_of(track).items()}
-    often, others = dict[str, Parameter](), dict[str, Parameter]()
-    for name, field in fields.items():
-        tracks = [track for track in TRACKS if name in fields_of(track)]
-        panel = "More settings" if len(tracks) == len(TRACKS) else f"More settings, of the {tracks[0]} track"
-        first, plain = extra_of(field).get("often", False), field.annotation
-        kinds: dict[object, Any] = {(str, ...): Sequence[str], (int, ...): tuple[int, int]}
-        kind = plain if plain in (bool, int, float) else kinds.get(get_args(plain), str)
-        each = Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-        how = {"show_default": False, "hidden": not first, "rich_help_panel": "Settings" if first else panel}
-        found = declare(each, extra_of(field).get("metavar", ""), help_of(name), flag_of(name), **how)
-        (often if first else others)[name] = found
-    return {**often, **others}
+
+def text(words: str, *names: str) -> Any:
+    """Returns an option for a text, with its help."""
+    return Option(*names, metavar="TEXT", help=words)
+
+
+def path(words: str, *names: str) -> Any:
+    """Returns an option for a file or folder, with its help."""
+    return Option(*names, metavar="PATH", help=words)
+
+
+def at_least(least: int) -> Callable[[CallbackParam, float | None], float | None]:
+    """Returns a callback that refuses numbers below `least`."""
+
+    def check(parameter: CallbackParam, value: float | None) -> float | None:
+        if value is not None and value < least:
+            raise UnusableInput(f"{parameter.opts[0]} must be at least {least}, got {value}")
+        return value
+
+    return check
+
+
+def number(words: str, *, least: int = 0, metavar: str = "NUMBER") -> Any:
+    """Returns an option for a number of at least `least`, with its help."""
+    return Option(metavar=metavar, help=words, callback=at_least(least))
+
+
+Contest = Annotated[
+    Competition,
+    Argument(metavar="DIR", parser=Path, callback=_opened, help="The competition's folder, or its archive."),
+]
+Predictions = Annotated[
+    Path, Argument(metavar="FILE", help="A CSV with id,prediction, or an answer.txt; or a zip.")
+]
+Methods = Annotated[
+    list[str], Argument(metavar="[METHOD|module:Class]...", help="Methods of the kit, or your own.")
+]
+Manifest = Annotated[Path, Argument(metavar="MANIFEST", help="A manifest, written by `unseen classes`.")]
+
+All = Annotated[bool, Option("--all", help="Without names, all methods but those that take long.")]
+Cache = Annotated[str, Option(metavar="PATH|URL", help="Where observations are kept. [DIR/cache]")]
+Called = Annotated[
+    list[str], Option("--as", metavar="NAME", help="A name for each METHOD, also in --set. Repeatable.")
+]
+Changes = Annotated[
+    list[str], Option("--set", metavar="METHOD.PARAM=VALUE", help="Set a parameter. Repeatable.")
+]
+Cluster = Annotated[
+    str | None, Option(metavar="ADDRESS|local:N", help="A Dask cluster to work on. [this process]")
+]
+Debug = Annotated[
+    bool,
+    Option("--debug", callback=_show_cause, help="Print the whole traceback of a method that fails."),
+]
+Device = Annotated[str, text("The device that runs classifiers: cpu, cuda, cuda:1, mps.")]
+Encoder = Annotated[str, text("embedded, a file, clip:MODEL=WEIGHTS, or module:function.")]
+Images = Annotated[Path, path("The folder with SOURCE/CLASS/ or SOURCE.zip.")]
+Json = Annotated[bool, Option("--json", help="Print one JSON object, and nothing else.")]
+Labels = Annotated[Path | None, path("A file with one class per line. [the source's classes]")]
+Network = Annotated[
+    list[str],
+    Option(
+        "--network",
+        metavar="TEXT",
+        callback=_use_networks,
+        help="module:function of a network of yours, whose code runs. Repeatable.",
+    ),
+]
+Note = Annotated[str, text("A remark, kept with the run's score in DIR/runs.csv.")]
+Seed = Annotated[int, number("Seed of everything random.")]
+Source = Annotated[str, text("The source, as for build, of the ID images.")]
+StudyFolder = Annotated[
+    Path | None, Option("--out", metavar="PATH", callback=_no_file, help="The folder to write to.")
+]
+Track = Annotated[str, text("accuracy (of classifiers), or ood (of OOD detectors).")]
+Wordnet = Annotated[Path | None, path("The folder of WordNet 3.0's data.noun.")]
+
+
+def write_study(study: "Study", folder: Path | None) -> None:
+    """Write a study to the folder, or to its own, and print what a reader sees first."""
+    folder = folder or study.folder
+    study.write(folder)
+    echo(f"{study.text}\n\n{folder}")
 
 
 def now() -> datetime:
@@ -134,7 +151,7 @@ def now() -> datetime:
     return datetime.now(timezone.utc)
 
 
-def use_networks(networks: Many | None) -> None:
+def use_networks(networks: Iterable[str]) -> None:
     """Make networks of the user's own, each a module:function, known by their names."""
     if networks:
         from starter.models.classifiers import use_network
@@ -144,7 +161,11 @@ def use_networks(networks: Many | None) -> None:
 
 
 def chosen_for(
-    competition: "Competition", names: Many, changes: Many, called: Many = (), everything: bool = False
+    competition: "Competition",
+    names: Sequence[str],
+    changes: Sequence[str],
+    called: Sequence[str] = (),
+    everything: bool = False,
 ) -> "dict[str, Estimator]":
     """Returns the methods to run; prints those that are left out, with the reason."""
     from baselines.run import choose
@@ -152,7 +173,8 @@ def chosen_for(
 
     if names and everything:
         raise UnusableInput("give names of methods or --all, not both")
-    kit, which = methods_of(competition.track), ("by default", "with --all")[: 1 + everything]
+    kit = methods_of(competition.track)
+    which = ("by default", "with --all") if everything else ("by default",)
     unnamed = [name for name, when in runs(competition.track).items() if when in which]
     chosen, left_out = choose.choose_for(competition, names, changes, kit, unnamed, called)
     for reason in dict.fromkeys(left_out.values()):

@@ -1,29 +1,28 @@
 """The commands of the organizer, from a submission to the leaderboard; most of them run on a scoring host."""
 
 import json
-from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from typer import Exit, echo
+from typer import Argument, Exit, Option, echo
 
 from submission.errors import UnusableInput
 from unseen.cli import options
-from unseen.cli.options import Many
+from unseen.cli.options import Changes, Contest, Debug, Device, Json, Network, Predictions, path, text
 
 if TYPE_CHECKING:
     from submission.competition import Competition
 
 
 def score(
-    competition: "Competition",
-    file: Path,
+    competition: Contest,
+    file: Predictions,
     *,
-    team: str | None = None,
-    val: bool = False,
-    new_team: bool = False,
-    note: str = "",
+    team: Annotated[str | None, text("Organizers: score a submission of this team.")] = None,
+    val: Annotated[bool, Option("--val", help="Score FILE on the labelled validation sets.")] = False,
+    new_team: Annotated[bool, Option("--new-team", help="With --team: register the team first.")] = False,
+    note: Annotated[str, text("With --team: a remark on the submission, never published.")] = "",
 ) -> None:
     """Score predictions: --val, or --team NAME (organizers).
 
@@ -32,12 +31,6 @@ def score(
     receipt for the team to DIR/receipts. In a hidden competition a team's first file wants --new-team.
 
     Example: unseen score contest contest/validation/atc.csv --val
-
-    Options:
-        team: Organizers: score a submission of this team.
-        val: Score FILE on the labelled validation sets.
-        new_team: With --team: register the team first.
-        note: With --team: a remark on the submission, never published.
     """
     from leaderboard.submissions import receipt_file, submit
     from submission.scoretable import validation_report
@@ -80,16 +73,19 @@ def _update(competition: "Competition") -> None:
     echo(f"updated {board.csv} and {board.html}")
 
 
-def select(competition: "Competition", numbers: Sequence[int] = (), *, team: str) -> None:
+def select(
+    competition: Contest,
+    numbers: Annotated[
+        list[int], Argument(metavar="[NUMBER]...", help="Up to two submissions. [the two best]")
+    ] = [],
+    *,
+    team: Annotated[str, text("The team's name.")],
+) -> None:
     """Choose the submissions of a team that count (organizers).
 
     The choice cannot be changed after the deadline. `unseen history` lists the submissions.
 
     Example: unseen select contest --team ada 1
-
-    Options:
-        numbers: Up to two submissions. [the two best]
-        team: The team's name.
     """
     from leaderboard.submissions import select as choose
 
@@ -99,16 +95,18 @@ def select(competition: "Competition", numbers: Sequence[int] = (), *, team: str
     options.tell_next("history", competition.root, "--team", team)
 
 
-def history(competition: "Competition", *, team: str | None = None, as_json: bool = False) -> None:
+def history(
+    competition: Contest,
+    *,
+    team: Annotated[str | None, text("Only the submissions of this team.")] = None,
+    as_json: Json = False,
+) -> None:
     """List submissions with their scores (organizers).
 
     Scores are the RMSE on the public and on the private part, in [brackets] by classifier if there are
     several, and in (parentheses) by group.
 
     Example: unseen history contest
-
-    Options:
-        team: Only the submissions of this team.
     """
     from leaderboard import history as kept
 
@@ -117,24 +115,18 @@ def history(competition: "Competition", *, team: str | None = None, as_json: boo
 
 
 def leaderboard(
-    competition: "Competition",
+    competition: Contest,
     *,
-    final: bool = False,
-    retired: bool = False,
-    table: bool = False,
-    out: Path | None = None,
+    final: Annotated[bool, Option("--final", help="After the end: publish private scores too.")] = False,
+    retired: Annotated[bool, Option("--retired", help="With --final: all methods too.")] = False,
+    table: Annotated[bool, Option("--table", help="Print all methods' scores, for you alone.")] = False,
+    out: Annotated[Path | None, Option(metavar="FOLDER", help="The folder to write to. [DIR]")] = None,
 ) -> None:
     """Write leaderboard.csv, .html and .md.
 
     leaderboard.md is a table for a README.
 
     Example: unseen leaderboard contest
-
-    Options:
-        final: After the end: publish private scores too.
-        retired: With --final: all methods too.
-        table: Print all methods' scores, for you alone.
-        out (FOLDER): The folder to write to. [DIR]
     """
     from leaderboard.publish import organizer_table, publish
 
@@ -148,17 +140,22 @@ def leaderboard(
         echo(f"Teams, with private scores: {published.private_csv}, {published.html}, {published.markdown}")
 
 
-def rescore(competition: "Competition", *, reason: str, labels: Many = (), void: Many = ()) -> None:
+def rescore(
+    competition: Contest,
+    *,
+    reason: Annotated[str, text("The reason, one line, recorded in the ledger.")],
+    labels: Annotated[
+        list[str], Option("--label", metavar="ID=FRACTION", help="A corrected label. Repeatable.")
+    ] = [],
+    void: Annotated[
+        list[str], Option("--void", metavar="SET", help="A test set not to count. Repeatable.")
+    ] = [],
+) -> None:
     """Correct labels or void test sets (organizers).
 
     Every submission is scored again, and the ledger records the change.
 
     Example: unseen rescore contest --void test_0003 --reason mislabelled
-
-    Options:
-        reason: The reason, one line, recorded in the ledger.
-        labels (ID=FRACTION): A corrected label.
-        void (SET): A test set not to count.
     """
     from leaderboard.solutions import rescore as correct
     from submission.parser import NUMBER
@@ -172,16 +169,17 @@ def rescore(competition: "Competition", *, reason: str, labels: Many = (), void:
     _update(competition)
 
 
-def verify(competition: "Competition", *, heads: Many = ()) -> None:
+def verify(
+    competition: Contest,
+    *,
+    heads: Annotated[list[str], text("A published head of the ledger. Repeatable.", "--head")] = [],
+) -> None:
     """Check that nobody altered the ledger (organizers).
 
     Finds rows that were altered or removed, and files, predictions and scores that do not match them. The
     exit code is 1 if there is a problem.
 
     Example: unseen verify contest
-
-    Options:
-        heads: A published head of the ledger.
     """
     from leaderboard.verify import verify as check
 
@@ -194,7 +192,7 @@ def verify(competition: "Competition", *, heads: Many = ()) -> None:
     echo("the ledger is unaltered")
 
 
-def audit(competition: "Competition", *, device: str = "cpu") -> None:
+def audit(competition: Contest, *, device: Device = "cpu", network: Network = []) -> None:
     """List risks: revealed labels, and ranks that are accidents.
 
     Correct all errors before you publish the competition. Warnings follow, about the sets and about what was
@@ -215,13 +213,14 @@ def audit(competition: "Competition", *, device: str = "cpu") -> None:
     options.tell_next("pack", competition.root)
 
 
-def pack(competition: "Competition", *, out: Path | None = None) -> None:
+def pack(
+    competition: Contest,
+    *,
+    out: Annotated[Path | None, path("The zip to write. [DIR.zip beside DIR]")] = None,
+) -> None:
     """Make the archive for participants from public/ alone.
 
     Example: unseen pack contest
-
-    Options:
-        out: The zip to write. [DIR.zip beside DIR]
     """
     from submission.pack import write_archive
 
@@ -231,12 +230,14 @@ def pack(competition: "Competition", *, out: Path | None = None) -> None:
 
 
 def export(
-    platform: str,
-    competition: "Competition",
-    out: Path | None = None,
+    platform: Annotated[str, Argument(metavar="PLATFORM", help="codabench, kaggle or datacv.")],
+    competition: Contest,
+    out: Annotated[Path | None, Argument(metavar="OUT", help="A new folder, for hidden labels.")] = None,
     *,
-    start: datetime | None = None,
-    dry_run: bool = False,
+    start: Annotated[
+        datetime | None, Option(metavar="YYYY-MM-DD", help="Codabench: the first day. [today]")
+    ] = None,
+    dry_run: Annotated[bool, Option("--dry-run", help="Only try the scoring program.")] = False,
 ) -> None:
     """Write the competition for another platform.
 
@@ -244,12 +245,6 @@ def export(
     messages that the platform would show.
 
     Example: unseen export codabench contest contest-codabench
-
-    Options:
-        platform: codabench, kaggle or datacv.
-        out: A new folder, for hidden labels.
-        start (YYYY-MM-DD): Codabench: the first day. [today]
-        dry_run: Only try the scoring program.
     """
     from leaderboard.export import PLATFORMS, rehearse
     from leaderboard.export import export as write
@@ -271,7 +266,14 @@ def export(
 
 
 def verify_entry(
-    competition: "Competition", file: Path, *, method: str, changes: Many = (), device: str = "cpu"
+    competition: Contest,
+    file: Predictions,
+    *,
+    method: Annotated[str, Option(metavar="module:Class|METHOD", help="The team's, or the kit's.")],
+    changes: Changes = [],
+    device: Device = "cpu",
+    debug: Debug = False,
+    network: Network = [],
 ) -> None:
     """Run a method again and compare with a submitted file.
 
@@ -279,9 +281,6 @@ def verify_entry(
     runs the team's code: use a participant's copy (`unseen pack`), which has no hidden labels.
 
     Example: unseen verify-entry contest contest/submissions/atc.csv --method atc
-
-    Options:
-        method (module:Class|METHOD): The team's, or the kit's.
     """
     from baselines.run.predict import verify_entry as verify
 
@@ -293,3 +292,58 @@ def verify_entry(
         echo(f"not verified: {len(apart)} of {count} predictions differ\n{apart.head(20).to_string()}")
         raise Exit(1)
     echo(f"verified: the method predicts all {count} submitted numbers")
+
+
+def show(
+    competition: Contest,
+    sets: Annotated[
+        list[str], Argument(metavar="[SET]...", help="Names of sets. [the first of each part]")
+    ] = [],
+    *,
+    out: Annotated[Path | None, path("The PNG file to write. [DIR/sheet.png]")] = None,
+) -> None:
+    """Draw sets, and a histogram of accuracies, as PNG files.
+
+    The contact sheet names the operations and accuracies of sets for which these are public.
+
+    Example: unseen show contest train_0001 test_0003
+    """
+    from starter.contest.show import show as draw
+
+    echo(draw(competition, sets, out=out))
+
+
+def materialize(
+    competition: Contest,
+    *,
+    out: Annotated[Path, path("The folder to write to; it may hold several parts.")],
+    layout: Annotated[str, text("npz, folders (of PNG files) or datacv (npy files).")] = "npz",
+    part: Annotated[str, text("train, val or test (images without labels).")] = "train",
+) -> None:
+    """Write sets as files; run again to continue.
+
+    Meta-train sets are rendered from their recipes; the same competition gives the same bytes. In DataCV's
+    layout the meta-train sets share one labels.npy; if they show different images, each gets a folder, as
+    validation sets have.
+
+    Example: unseen materialize contest --out sets --layout datacv
+    """
+    from starter.contest.materialize import materialize as write
+
+    echo(write(competition, out=out, layout=layout, part=part))
+
+
+def backup(
+    competition: Contest,
+    file: Annotated[Path, Argument(metavar="FILE", help="The zip to write: it holds hidden labels.")],
+) -> None:
+    """Write the organizer's private files to one zip file.
+
+    The file holds the ledger with its newest rows, every submission and every solution; submissions may come
+    in meanwhile. docs/how-to/verifying.md explains how to restore it.
+
+    Example: unseen backup contest contest-backup.zip
+    """
+    from leaderboard.verify import backup as write
+
+    echo(write(competition, file))

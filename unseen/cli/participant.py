@@ -1,15 +1,29 @@
-"""The commands that run methods: of a participant, `demo`, and `ablate` for tables of papers."""
+"""The commands of a participant, and `demo`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated
 
-from typer import Exit, echo
+from typer import Argument, Exit, Option, echo
 
-from unseen.cli.options import Many, chosen_for, of_track, repeated, tell_next
-
-if TYPE_CHECKING:
-    from submission.competition import Competition
-
+from unseen.cli.options import (
+    All,
+    Cache,
+    Called,
+    Changes,
+    Cluster,
+    Contest,
+    Debug,
+    Device,
+    Methods,
+    Network,
+    Note,
+    Predictions,
+    Track,
+    chosen_for,
+    of_track,
+    repeated,
+    tell_next,
+)
 
 DEMO_SETTINGS: dict[str, dict[str, object]] = {
     "accuracy": {"ops_per_set": (1, 3), "referees": ("embedded",), "set_size": 250, "val_sets": 8}
@@ -19,13 +33,16 @@ DEMO_ORACLE = {"iterations": 1000, "batch_size": 500}
 """Parameters of ORA-A in the demo: enough for 30,000 images, and trained in seconds."""
 
 
-def demo(folder: Path = Path("unseen-demo"), *, track: str = "accuracy") -> None:
+def demo(
+    folder: Annotated[Path, Argument(metavar="DIR", help="A new folder, or an earlier demo's.")] = Path(
+        "unseen-demo"
+    ),
+    *,
+    track: Track = "accuracy",
+) -> None:
     """Build, predict and score a small embedded competition.
 
     Example: unseen demo
-
-    Options:
-        folder (DIR): A new folder, or an earlier demo's.
     """
     from sklearn.base import clone
 
@@ -51,7 +68,7 @@ def demo(folder: Path = Path("unseen-demo"), *, track: str = "accuracy") -> None
     tell_next("new-method", "my_method", *of_track(track))
 
 
-def methods(*, track: str = "accuracy") -> None:
+def methods(*, track: Track = "accuracy") -> None:
     """List the methods with their inputs and parameters.
 
     Example: unseen methods
@@ -62,14 +79,15 @@ def methods(*, track: str = "accuracy") -> None:
     echo(listing(methods_of(track), runs(track)))
 
 
-def new_method(name: str, *, track: str = "accuracy", sklearn: bool = False) -> None:
+def new_method(
+    name: Annotated[str, Argument(metavar="NAME", help="A module name in lower case, such as my_method.")],
+    *,
+    track: Track = "accuracy",
+    sklearn: Annotated[bool, Option("--sklearn", help="Write a scikit-learn pipeline instead.")] = False,
+) -> None:
     """Write NAME.py, a complete method for you to change.
 
     Example: unseen new-method my_method
-
-    Options:
-        name: A module name in lower case, such as my_method.
-        sklearn: Write a scikit-learn pipeline instead.
     """
     from baselines.run.user_method import class_name
     from unseen.templates.new_method import MODEL
@@ -80,15 +98,18 @@ def new_method(name: str, *, track: str = "accuracy", sklearn: bool = False) -> 
     tell_next("check-method", f"{name}:{method}", *of_track(track))
 
 
-def check_method(method: str, *, changes: Many = (), track: str = "accuracy") -> None:
+def check_method(
+    method: Annotated[str, Argument(metavar="module:Class|METHOD", help="A class of yours, or the kit's.")],
+    *,
+    changes: Changes = [],
+    track: Track = "accuracy",
+    debug: Debug = False,
+) -> None:
     """Check on artificial sets that a method keeps the contract.
 
     The exit code is 1 if it does not.
 
     Example: unseen check-method fd
-
-    Options:
-        method (module:Class|METHOD): A class of yours, or the kit's.
     """
     from baselines.contract.conformance import check_method as check
     from baselines.run.choose import choose
@@ -102,16 +123,18 @@ def check_method(method: str, *, changes: Many = (), track: str = "accuracy") ->
 
 
 def predict(
-    competition: "Competition",
-    names: Many = (),
+    competition: Contest,
+    names: Methods = [],
     *,
-    everything: bool = False,
-    changes: Many = (),
-    device: str = "cpu",
-    cluster: str | None = None,
-    cache: str = "",
-    called: Many = (),
-    note: str = "",
+    everything: All = False,
+    changes: Changes = [],
+    device: Device = "cpu",
+    cluster: Cluster = None,
+    cache: Cache = "",
+    called: Called = [],
+    note: Note = "",
+    debug: Debug = False,
+    network: Network = [],
 ) -> None:
     """Fit methods and write predictions.
 
@@ -143,15 +166,17 @@ def predict(
 
 
 def report(
-    competition: "Competition",
-    names: Many = (),
+    competition: Contest,
+    names: Methods = [],
     *,
-    everything: bool = False,
-    changes: Many = (),
-    intervals: bool = False,
-    device: str = "cpu",
-    called: Many = (),
-    note: str = "",
+    everything: All = False,
+    changes: Changes = [],
+    intervals: Annotated[bool, Option("--intervals", help="Intervals also for slow methods.")] = False,
+    device: Device = "cpu",
+    called: Called = [],
+    note: Note = "",
+    debug: Debug = False,
+    network: Network = [],
 ) -> None:
     """Fit methods and compare them on the validation sets.
 
@@ -159,9 +184,6 @@ def report(
     methods runs (`unseen methods` says which).
 
     Example: unseen report contest constant atc fd
-
-    Options:
-        intervals: Intervals also for slow methods.
     """
     chosen = chosen_for(competition, names, changes, called, everything)
 
@@ -174,7 +196,7 @@ def report(
     echo("\n".join(map(str, (f"{validation_report(competition, found.predictions)}\n", *paths))))
 
 
-def validate(competition: "Competition", file: Path) -> None:
+def validate(competition: Contest, file: Predictions) -> None:
     """Check a submission.
 
     Prints "valid" and the range, or problems with line numbers. The exit code is 1 if there is a problem.
@@ -188,50 +210,3 @@ def validate(competition: "Competition", file: Path) -> None:
     echo(f"valid: {len(found)} of {len(found)} predictions, {low:.2f} to {high:.2f}")
     if competition.private.exists():
         tell_next("score", competition.root, file, "--team", "NAME")
-
-
-def ablate(
-    competition: "Competition",
-    *,
-    table: str,
-    changes: Many = (),
-    seeds: int = 1,
-    splits: int = 0,
-    device: str = "cpu",
-    cluster: str | None = None,
-    cache: str = "",
-) -> None:
-    """Reproduce a table of the SYP or the Gscore paper.
-
-    Tables of the SYP paper use the labelled validation sets; those of the Gscore paper, in the OOD track, use
-    the meta-train mixes and leave each family out in turn. Writes a CSV and a PNG to DIR/ablation. After an
-    interruption the same command continues. --set applies to every row.
-
-    Example: unseen ablate contest --table 4 --set ora-a.iterations=300 --set ora-a.batch_size=100
-
-    Options:
-        table: SYP: 1 to 5, fig10; Gscore: 1, 2, 4, fig3, ...; near-far.
-        seeds: Number of seeds with which each oracle is trained.
-        splits: OOD track: more random splits (paper: 5).
-    """
-    from starter.contest.cluster import connected
-    from starter.observing.cache import place_cache
-
-    if cache:
-        place_cache(competition.root, cache)
-    with connected(cluster) as workers:
-        if competition.track == "accuracy":
-            from baselines import BASELINES
-            from baselines.run.choose import choose
-            from oracle import ORACLES
-            from oracle import ablate as syp_tables
-
-            chosen = choose(syp_tables.METHODS, changes, {**BASELINES, **ORACLES})
-            found, paths = syp_tables.ablate(competition, table, chosen, seeds, device, cluster=workers)
-            lines = [syp_tables.table_text(found), "", *map(str, paths)]
-        else:
-            from baselines.report import gscore
-
-            frame, paths = gscore.ablate(competition, table, splits, device, workers)
-            lines = [gscore.table_text(table, frame), "", *map(str, paths)]
-    echo("\n".join(lines))

@@ -268,12 +268,12 @@ def ood_sets(
     Sets excluded by the settings are omitted, and so are images that are also IND or in another set.
     """
     fit, most = settings.fit(splits.image_size), read_most(settings, splits.classes)
-    drawn = settings.exclude, most, settings.seed
     if settings.classes:
-        where = settings.classes, settings.images, fit
-        found = load_class_sets(*where, settings.id_up_to, settings.classes_per_set, *drawn)
+        chosen = class_sets(settings.classes, settings.id_up_to, settings.classes_per_set, settings.exclude)
+        per_class = -(-most // settings.classes_per_set)
+        found = load_class_sets(chosen, settings.images, fit, per_class, settings.seed)
     else:
-        found = load_ood_sets(settings.ood, splits.classes, fit, *drawn)
+        found = load_ood_sets(settings.ood, splits.classes, fit, settings.exclude, most, settings.seed)
     tested: dict[str, ImageSet] = {}
     for path in settings.test_from:
         tested = load_ood_sets(path, splits.classes, fit, (), most, settings.seed)

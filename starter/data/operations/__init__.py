@@ -1,4 +1,4 @@
-"""All operations by name, and the groups of operations from which sets are drawn."""
+"""All operations by name, and the operation groups from which sets are drawn."""
 
 from typing import NamedTuple
 
@@ -11,8 +11,8 @@ from submission.errors import UnusableInput
 
 OPERATIONS: dict[str, Operation] = {**TRANSFORMS, **GROUP_A, **GROUP_B, **CORRUPTIONS, **NATURAL}
 
-#: Names of operations by group: Deng & Zheng's default group, their groups A and B, CIFAR-10-C's corruptions,
-#: all of these, and what looks like natural shift.
+#: Names of operations by operation group: Deng & Zheng's default, their groups A and B, CIFAR-10-C's
+#: corruptions, all of these, and what looks like natural shift.
 GROUPS: dict[str, tuple[str, ...]] = {
     "default": tuple(name for name in TRANSFORMS if name != "identity"),
     "a": tuple(GROUP_A),
@@ -24,7 +24,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 
 class Policy(NamedTuple):
-    """Parameters of the draw of sets of a group.
+    """Parameters of the draw of sets of an operation group.
 
     They are the smallest and largest number of operations of a set; the fraction of sets with resampled
     classes, and the smallest and largest concentration of their priors; the fraction of sets with a
@@ -46,7 +46,7 @@ POLICIES = {
 
 
 def groups_of(text: str) -> tuple[str, ...]:
-    """Returns the groups in a text with names joined by "+".
+    """Returns the operation groups in a text with names joined by "+".
 
     >>> groups_of("wide+natural-like")
     ('wide', 'natural-like')
@@ -54,12 +54,12 @@ def groups_of(text: str) -> tuple[str, ...]:
     names = tuple(text.split("+"))
     for name in names:
         if name not in GROUPS:
-            raise UnusableInput(f"unknown group {name!r}; choose from {', '.join(GROUPS)}")
+            raise UnusableInput(f"unknown operation group {name!r}; choose from {', '.join(GROUPS)}")
     return names
 
 
 def policy_of(group: str) -> Policy:
-    """Returns the parameters of the draw of one group's sets."""
+    """Returns the parameters of the draw of one operation group's sets."""
     return POLICIES.get(group, Policy())
 
 

@@ -219,26 +219,29 @@ def _elastic_transform(images: Tensor, drawn: Magnitudes, noise: Generator) -> T
     )
     b, _, h, w = images.shape
     side = min(h, w)
-    y = torch.arange(h).float().view(1, h, 1)
-    x = torch.arange(w).float().view(1, 1, w)
-    (ax, ay), (bx, by), (cx, cy) = _inverse_maps(h, w, side * shake * drawn["corners"])
-    values = read_at(images.float(), ax * x + (bx * y + cx), ay * x + (by * y + cy), "mirror")
+    values = _points_moved(images.float(), side * shake * drawn["corners"])
     if not strength:
         return _cut(values)
     field = torch.from_numpy(noise.uniform(-1, 1, (b, 2, h, w)).astype(np.float32))
     field = gaussian(field, side * sigma, mode="symmetric", truncate=3).mul_(side * strength)
+    y, x = _grid(h, w)
     return _cut(read_at(values, field[:, 0] + x, field[:, 1] + y, "reflect"))
 
 
-def _inverse_maps(h: int, w: int, moves: NDArray[np.float64]) -> Tensor:
-    """Returns each image's affine map back, (3, 2, b, 1, 1), if three points about the centre move (b, 3, 2).
+def _points_moved(values: Tensor, moves: NDArray[np.float64]) -> Tensor:
+    """Returns images under the affine maps that move three points about the centre by (b, 3, 2) pixels."""
+    h, w = values.shape[2:]
+    points = np.array([w // 2, h // 2]) + min(h, w) // 3 * np.array([[1, 1], [1, -1], [-1, -1]])
+    moved = np.concatenate([points + moves, np.ones((len(moves), 3, 1))], 2)
+    back = torch.from_numpy(np.linalg.solve(moved, np.broadcast_to(points, (len(moves), 3, 2)))).float()
+    (ax, ay), (bx, by), (cx, cy) = back.permute(1, 2, 0)[..., None, None]
+    y, x = _grid(h, w)
+    return read_at(values, ax * x + (bx * y + cx), ay * x + (by * y + cy), "mirror")
 
-    The rows are the coefficients of x and of y, and the constant; the columns are the place in x and in y.
-    """
-    corners = np.array([w // 2, h // 2]) + min(h, w) // 3 * np.array([[1, 1], [1, -1], [-1, -1]])
-    moved = np.concatenate([corners + moves, np.ones((len(moves), 3, 1))], 2)
-    back = torch.from_numpy(np.linalg.solve(moved, np.broadcast_to(corners, (len(moves), 3, 2)))).float()
-    return back.permute(1, 2, 0)[..., None, None]
+
+def _grid(h: int, w: int) -> tuple[Tensor, Tensor]:
+    """Returns the rows (1, h, 1) and the columns (1, 1, w) of an image's pixels."""
+    return torch.arange(h).float().view(1, h, 1), torch.arange(w).float().view(1, 1, w)
 
 
 @_corruption()

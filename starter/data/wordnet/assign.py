@@ -21,12 +21,13 @@ Palmer's values differ.
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from starter.data.wordnet.labels import Match, Matches, match_all
+from starter.data.wordnet.labels import Match, Matches
 from starter.data.wordnet.manifest import Assignment, ClassEntry, assignment, summary, write_manifest
 from starter.data.wordnet.wordnet import WordNet
 from submission.arrays import FloatArray
@@ -291,42 +292,40 @@ class _Boundary:
         return list(dict.fromkeys(self.labels[each] for some in shared for each in some))
 
 
-def assign_classes(
-    *,
-    out: Path,
-    candidates: Sequence[str],
-    known: str = "cifar10",
-    rule: str = "similarity",
-    threshold: float = 0.45,
-    hyponyms: bool = False,
-    exclude: Sequence[str] = (),
-    overrides: Path | None = None,
-    matches: Path | None = None,
-    wordnet: Path | None = None,
-) -> str:
-    """Write a class manifest: ID, near OOD and far OOD by WordNet.
+@dataclass(frozen=True)
+class Rule:
+    """The rule that assigns candidates.
 
-    Similarity assigns each class by its distance to the nearest ID class. Pruning drops classes that could
-    be mistaken for an ID class. Lists are named cifar10, imagenet-1k, imagenet-21k and imagenet-21k-p; a file
-    has one label or WordNet id per line.
-
-    Example: unseen classes assign --id cifar10 --candidates tiny_imagenet.zip --out manifest.csv
-
-    Options:
-        out (FILE): The manifest to write, a CSV file.
-        rule: The rule that assigns classes: similarity or pruning.
+    Attributes:
+        name: similarity or pruning.
         threshold: Similarity: largest distance of a class that is ID.
-        hyponyms: Similarity: count all kinds of an ID class as ID.
-        exclude: Pruning: a synset to drop, or none. [organism.n.01]
+        hyponyms: Similarity: True if all kinds of an ID class count as ID.
+        exclude: Pruning: synsets to drop; () for organisms, "none" for no synset.
     """
-    if rule not in RULES:
-        raise UnusableInput(f"--rule {rule!r} is unknown; there are {', '.join(RULES)}")
-    taxonomy, (own, *others) = match_all(known, candidates, overrides, matches, wordnet)
-    lines = [each.describe() for each in (own, *others)]
-    if rule == "similarity":
-        entries = similarity_benchmark(taxonomy, own, others, threshold, hyponyms)
-    else:
-        entries = prune(taxonomy, own, others, [name for name in exclude or [ORGANISM] if name != "none"])
+
+    name: str = "similarity"
+    threshold: float = 0.45
+    hyponyms: bool = False
+    exclude: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if self.name not in RULES:
+            raise UnusableInput(f"--rule {self.name!r} is unknown; there are {', '.join(RULES)}")
+
+    def assign(self, taxonomy: WordNet, known: Matches, candidates: Sequence[Matches]) -> list[ClassEntry]:
+        """Returns the ID classes, then every candidate with its assignment."""
+        if self.name == "similarity":
+            return similarity_benchmark(taxonomy, known, candidates, self.threshold, self.hyponyms)
+        excluded = [name for name in self.exclude or [ORGANISM] if name != "none"]
+        return prune(taxonomy, known, candidates, excluded)
+
+
+def assign_classes(taxonomy: WordNet, classes: Sequence[Matches], rule: Rule, out: Path) -> str:
+    """Write a class manifest and return what it has; the first of `classes` are the ID classes."""
+    known, *candidates = classes
+    lines = [each.describe() for each in classes]
+    entries = rule.assign(taxonomy, known, candidates)
+    if rule.name == "pruning":
         lines.append(f"\n{steps_text(entries)}")
     write_manifest(out, entries)
     following = f"unseen build DIR --track ood --classes {out} --images FOLDER"

@@ -3,7 +3,7 @@
 An OOD set has the images of a near or far class, or of several together.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -161,17 +161,19 @@ def _read(
 def write_halves(
     manifest: Path, *, images: Path, out: Path, limit: int | None = None, id_up_to: str = "", seed: int = 0
 ) -> str:
-    """Draw validation and test halves from a class manifest.
+    """Write validation and test halves of a manifest's images, and return a text that counts them.
 
     Each half has as many ID as OOD images, drawn as evenly from the classes as possible. Labels are 0 for ID
-    and 1 for OOD. Writes validation.npz, test.npz and classes.csv, which has the number of images of each
-    class in either half, in their order.
+    and 1 for OOD. Written are validation.npz, test.npz and classes.csv, which has the number of images of
+    each class in either half, in their order.
 
-    Example: unseen classes halves manifest.csv --images . --out halves --limit 1000
-
-    Options:
-        limit: Largest number of ID images in a half. [all]
-        id_up_to (T1|T2): ID up to oodness 1 (T1) or 2 (T2). [as assigned]
+    Args:
+        manifest: CSV file.
+        images: Folder with the sources' class folders; see `load_class_images`.
+        out: Folder to write to.
+        limit: Largest number of ID images in a half; None for all.
+        id_up_to: Key of `READINGS`.
+        seed: Seed of the draw.
     """
     entries = [entry for entry in read_manifest(manifest, id_up_to) if entry.assignment != "dropped"]
     ood = np.array([entry.ood for entry in entries])
@@ -192,37 +194,22 @@ def write_halves(
 
 
 def load_class_sets(
-    manifest: str,
+    chosen: Mapping[str, Sequence[ClassEntry]],
     root: str,
     fit: Fit,
-    reading: str = "",
-    classes_per_set: int = 1,
-    exclude: Iterable[str] = (),
-    limit: int | None = None,
+    per_class: int | None = None,
     seed: int = 0,
 ) -> dict[str, ImageSet]:
-    """Returns the OOD sets of a manifest by name: FAMILY_near_SOURCE or FAMILY_far_SOURCE.
-
-    The family is the part before the first underscore and stands for a meaning. Classes of one synset have
-    one family, by whatever names their sources have them, so that no split of families has a meaning on both
-    sides.
+    """Returns the images of the OOD sets of a manifest, by name.
 
     Args:
-        manifest: CSV file; ID and dropped classes are left out.
+        chosen: Classes of each set, from `class_sets`.
         root: Folder with the sources' class folders; see `load_class_images`.
         fit: Size of the images, and how they are resized.
-        reading: Key of `READINGS`.
-        classes_per_set: Number of meanings to join in a set, all near or all far. The set and its family are
-            named after the first. Meanings are joined in the order of their synsets' ids, in which WordNet
-            has related ones side by side.
-        exclude: Names of sets to leave out.
-        limit: Largest number of images of a set, approximately, with equally many of each class, drawn by
-            `seed`. None for all.
+        per_class: Largest number of images of a class, drawn by `seed`; None for all.
         seed: Seed of the draw.
     """
-    chosen = class_sets(manifest, reading, classes_per_set, exclude)
     entries = [entry for members in chosen.values() for entry in members]
-    per_class = None if limit is None else -(-limit // classes_per_set)
     found = load_class_images(entries, Path(root), fit, per_class, seed)
     ends = np.cumsum([len(members) for members in chosen.values()])
     place = np.searchsorted(ends, found.truth, side="right")
@@ -234,7 +221,20 @@ def load_class_sets(
 def class_sets(
     manifest: str, reading: str = "", classes_per_set: int = 1, exclude: Iterable[str] = ()
 ) -> dict[str, tuple[ClassEntry, ...]]:
-    """Returns the OOD classes of each set of `load_class_sets`, by its name."""
+    """Returns the OOD classes of each set of a manifest, by the set's name.
+
+    A name is FAMILY_near_SOURCE or FAMILY_far_SOURCE. The family is the part before the first underscore and
+    stands for a meaning. Classes of one synset have one family, by whatever names their sources have them, so
+    that no split of families has a meaning on both sides.
+
+    Args:
+        manifest: CSV file; ID and dropped classes are left out.
+        reading: Key of `READINGS`.
+        classes_per_set: Number of meanings to join in a set, all near or all far. The set and its family are
+            named after the first. Meanings are joined in the order of their synsets' ids, in which WordNet
+            has related ones side by side.
+        exclude: Names of sets to leave out.
+    """
     families = _families([entry for entry in read_manifest(manifest, reading) if entry.ood])
     if classes_per_set > 1:
         check_meanings(Path(manifest), ((name, entry) for name in families for entry in families[name]))

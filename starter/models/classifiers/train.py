@@ -49,16 +49,16 @@ class Training:
     """The options of `unseen train`.
 
     Attributes:
-        arch: resnet56, ..., timm:NET, torchvision:NET, module:function.
-        source: A source, as for build, with its training images.
+        arch: Name: resnet56, ..., timm:NET, torchvision:NET, module:function.
+        source: Source, as for build, with its training images.
         epochs: Number of passes over the images.
         batch: Number of images in a step.
         rate: Highest learning rate.
-        flip: Mirror images at random; not for digits.
+        flip: True to mirror images at random; not for digits.
         seed: Seed of weights, order, crops and splits; use the same one for build.
-        image_size: Pixels of a side, as for build. [the commonest size]
+        image_size: Pixels of a side, as for build; 0 for the commonest size.
         resize: How to resize images.
-        skip_unreadable (SHARE): Largest share of unreadable images, which are left out.
+        skip_unreadable: Largest share of unreadable images, which are left out.
         start: Initial weights: a file, or pretrained (of a library's NET).
     """
 

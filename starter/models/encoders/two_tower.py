@@ -230,16 +230,15 @@ def _loss(
 
 
 def photo_encoder(sources: Sequence[str], *, out: Path, seed: int = 0) -> str:
-    """Train a small encoder of photographs for shift laid.
+    """Train a small encoder of photographs, write it, and return a text that describes it.
 
     It learns from captions that name an image's class and the operation applied to it. 52,000 images take
     eight minutes of processor time. The source "glyphs" alone gives the encoder that comes with the kit.
 
-    Example: unseen shift encoder cifar10.zip cifar100.zip --out encoder.safetensors
-
-    Options:
-        sources (SOURCE): Sources, as for build.
-        out: The .safetensors file to write.
+    Args:
+        sources: Sources, as for build.
+        out: New .safetensors file.
+        seed: Seed of everything random.
     """
     if out.exists():
         raise UnusableInput(f"{out} exists already: name another file, or take it away")

@@ -133,26 +133,29 @@ def train_laid(
         steps: Number of steps of Adam, with 256 triplets each.
         device: Name of PyTorch's device.
     """
-    meanings, covariates, _ = features.shape
-    texts = torch.from_numpy(features).to(device)
-    rng = LAID(seed)
+    texts, rng = torch.from_numpy(features).to(device), LAID(seed)
     matrix = torch.from_numpy(_start(features)).to(device).requires_grad_()
     optimiser = torch.optim.Adam([matrix], RATE)
     with progress(range(steps), title="LAID", unit="steps") as bar:
         for _ in bar:
-            own, other = (rng.integers(size, size=BATCH) for size in (meanings, covariates))
-            shifted = (own + rng.integers(1, meanings, BATCH)) % meanings
-            restyled = (other + rng.integers(1, covariates, BATCH)) % covariates
-            standard, semantic, covariate = (
-                texts[i, j] @ matrix for i, j in ((own, other), (shifted, other), (own, restyled))
-            )
-            losses = triplet_losses(standard, semantic, covariate, MARGIN)
-            loss = losses[0] + losses[1] + ORTHOGONAL * orthogonality(matrix)
+            standard, semantic, covariate = (each @ matrix for each in _triplets(texts, rng))
+            meaning, style = triplet_losses(standard, semantic, covariate, MARGIN)
+            loss = meaning + style + ORTHOGONAL * orthogonality(matrix)
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
     left, _, right = np.linalg.svd(matrix.detach().cpu().numpy().astype(np.float64))
     return Laid((left @ right).astype(np.float32), encoder)
+
+
+def _triplets(texts: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns features (b, l) each of random texts, of others in meaning, and of others in covariate."""
+    meanings, covariates, _ = texts.shape
+    meaning = rng.integers(meanings, size=BATCH)
+    covariate = rng.integers(covariates, size=BATCH)
+    other_meaning = (meaning + rng.integers(1, meanings, BATCH)) % meanings
+    other_covariate = (covariate + rng.integers(1, covariates, BATCH)) % covariates
+    return texts[meaning, covariate], texts[other_meaning, covariate], texts[meaning, other_covariate]
 
 
 def _start(features: FloatArray) -> FloatArray:

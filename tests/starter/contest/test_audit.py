@@ -225,7 +225,7 @@ def test_one_source_and_few_families(sensible):
     path.write_text(path.read_text().replace('"family": "f', '"family": "svhn", "x": "f'))
     families, source = accidents(sensible)
     assert "final ranks: 1, fewer than 6" in families
-    assert source.startswith("all 40 natural test sets come from one source, svhn")
+    assert source.startswith("all 40 natural test sets come from one collection, svhn")
 
 
 @pytest.mark.parametrize("track", ["competition", "ood_competition"])

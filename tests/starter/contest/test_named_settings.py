@@ -43,7 +43,7 @@ OWN = ("x", "y")
         ({"classifiers": ()}, "--classifier"),
         ({"test_sets": 1}, "--test-sets must be at least 2"),
         ({"test_sets": 0}, "--test-from PATH"),
-        ({"group": "weather"}, "unknown group 'weather'; choose from default"),
+        ({"group": "weather"}, "unknown operation group 'weather'; choose from default"),
         ({"ops_per_set": (2, 1)}, "--ops-per-set must be LOW HIGH"),
         ({"ops_per_set": (3, 8)}, "HIGH <= 7, got 3 8"),
         ({"precision": "half"}, "--precision: .*'float32'.*got 'half'"),

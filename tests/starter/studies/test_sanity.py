@@ -9,7 +9,7 @@ import torch
 from starter.data.sources.glyphs.digits import CLASSES, glyph_splits
 from starter.models.classifiers import use_network
 from starter.observing.detectors import DETECTORS, Detector
-from starter.studies.sanity import SHIFTS, random_classifier, sanity, sanity_text
+from starter.studies.sanity import SHIFTS, RandomNetworks, SanitySets, random_classifier, sanity, sanity_text
 from submission.errors import UnusableInput
 
 
@@ -27,14 +27,17 @@ class Infinite(Detector):
         return np.full(len(observation), np.inf)
 
 
+def few(ood_folder):
+    return SanitySets.of(ood=ood_folder, images=60)
+
+
 @pytest.fixture(scope="module")
 def found(ood_folder):
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(DETECTORS, "chance", Chance())
         patch.setitem(DETECTORS, "infinite", Infinite())
-        return sanity(
-            ["msp", "energy", "vim", "chance", "infinite"], ood=ood_folder, images=60, initialisations=2
-        ).tables["sanity"]
+        names = ["msp", "energy", "vim", "chance", "infinite"]
+        return sanity(few(ood_folder), RandomNetworks(count=2), names).tables["sanity"]
 
 
 @pytest.mark.slow
@@ -44,9 +47,9 @@ def test_every_detector_set_and_initialisation_has_a_row(found, ood_folder):
     assert kinds["ood"] == {each.name for each in ood_folder.iterdir()}
     assert len(found) == 5 * found.set.nunique() * 2
     assert not found.duplicated(["detector", "set", "initialisation"]).any()
-    again = sanity(["energy"], ood=ood_folder, images=60, initialisations=1).tables["sanity"]
+    again = sanity(few(ood_folder), RandomNetworks(count=1), ["energy"]).tables["sanity"]
     with pytest.raises(UnusableInput, match="'max'; there are msp, ts, odin"):
-        sanity(["max"])
+        sanity(few(ood_folder), RandomNetworks(), ["max"])
     first = found[(found.detector == "energy") & (found.initialisation == 0)]
     assert again.reset_index(drop=True).equals(first.reset_index(drop=True))
 

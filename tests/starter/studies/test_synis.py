@@ -18,6 +18,7 @@ from starter.studies.synis import (
     MEANINGS,
     STYLES,
     Prompt,
+    Request,
     Style,
     choose_generator,
     choose_prompts,
@@ -173,7 +174,7 @@ def test_labels_and_styles_by_default_and_from_files(tmp_path):
 @pytest.mark.slow
 def test_the_embedded_signs_fill_the_grid(tmp_path):
     whole_laid().save(tmp_path / "laid.safetensors")
-    text = synis(tmp_path / "out", laid=tmp_path, per_cell=1)
+    text = synis(tmp_path / "out", tmp_path, Request(per_cell=1))
     cells = {path.name for path in (tmp_path / "out").glob("s*")}
     assert text.startswith(f"{len(cells)} images in {len(cells)} of 64 cells")
     assert len(list((tmp_path / "out").glob("s*/*.png"))) == len(cells) > 30

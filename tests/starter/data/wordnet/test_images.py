@@ -124,14 +124,14 @@ def listed(tmp_path):
     [("", "fox_near_zoo go-kart_near_zoo bus_near_zoo chair_far_zoo"), ("T2", "chair_far_zoo")],
 )
 def test_near_and_far_classes_are_the_sets(listed, reading, names):
-    arguments = str(listed / "manifest.csv"), str(listed)
-    sets = load_class_sets(*arguments, Fit((32, 32)), reading, exclude=["LAMP_far_zoo"])
+    chosen = class_sets(str(listed / "manifest.csv"), reading, exclude=["LAMP_far_zoo"])
+    sets = load_class_sets(chosen, str(listed), Fit((32, 32)))
     assert set(sets) == {*names.split(), "bus_far_street", "cab_far_street"}
     assert all(each.labels is None and each.name == name for name, each in sets.items())
-    assert [*class_sets(arguments[0], reading, exclude=["lamp_far_zoo"])] == [*sets]
+    assert [*class_sets(str(listed / "manifest.csv"), reading, exclude=["lamp_far_zoo"])] == [*sets]
     own = load_class_images([entry("zoo", "chair")], listed, Fit((32, 32)))
     np.testing.assert_array_equal(sets["chair_far_zoo"].images, own.images)
-    few = load_class_sets(*arguments, Fit((32, 32)), reading, limit=30)
+    few = load_class_sets(chosen, str(listed), Fit((32, 32)), per_class=30)
     assert {each.images.shape for each in few.values()} == {(30, 32, 32, 3)}
 
 
@@ -147,13 +147,14 @@ def test_a_synset_is_one_family_and_related_ones_are_joined(listed):
     write_class_zip(listed / "zoo.zip", ("n00000020", "fox", "bus", "table", "lamp"), count=4)
     write_class_zip(listed / "street.zip", ("bus", "cab"), count=4)
     (listed / "manifest.csv").write_text(BY_SYNSET)
-    arguments = str(listed / "manifest.csv"), str(listed)
-    single = load_class_sets(*arguments, Fit((32, 32)))
+    manifest = str(listed / "manifest.csv")
+    single = load_class_sets(class_sets(manifest), str(listed), Fit((32, 32)))
     assert list(single) == [
         *("cab_near_zoo", "cab_near_street", "fox_near_zoo", "bus_far_zoo", "bus_far_street"),
         *("table_far_zoo", "table_far_zoo-lamp"),
     ]
-    joined = load_class_sets(*arguments, Fit((32, 32)), classes_per_set=2)
+    pairs = class_sets(manifest, classes_per_set=2)
+    joined = load_class_sets(pairs, str(listed), Fit((32, 32)))
     counts = {"fox_near_2-classes": 12, "table_far_2-classes": 16}
     assert {name: len(each) for name, each in joined.items()} == counts
     for name, images in joined.items():
@@ -180,8 +181,13 @@ SAME = "cab,n00000020,near"
 )
 def test_mistakes_are_told(listed, text, exclude, message):
     (listed / "manifest.csv").write_text(text)
+
+    def load():
+        chosen = class_sets(str(listed / "manifest.csv"), exclude=exclude)
+        return load_class_sets(chosen, str(listed), Fit((32, 32)))
+
     with pytest.raises(UnusableInput, match=message):
-        load_class_sets(str(listed / "manifest.csv"), str(listed), Fit((32, 32)), exclude=exclude)
+        load()
 
 
 def test_a_competition_of_a_manifest(listed, mix_settings):

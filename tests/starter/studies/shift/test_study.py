@@ -11,8 +11,9 @@ from starter.contest.ood.observe import MixSets
 from starter.models.classifiers import read_classifier
 from starter.observing.detectors.metrics import auroc
 from starter.observing.sets import PublicSets
-from starter.studies.grid import grid_images, grid_study, grid_text, measure_degrees
 from starter.studies.shift.grid import shift_degrees
+from starter.studies.shift.images import Shifts, grid_images
+from starter.studies.shift.study import grid_study, grid_text, measure_degrees
 from submission import Competition, UnusableInput
 
 FEW = ("msp", "energy", "knn")
@@ -25,19 +26,20 @@ def built(built, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def arguments(ood_folder, tmp_path_factory):
+def arguments(tmp_path_factory):
     laid = tmp_path_factory.mktemp("laid") / "laid.safetensors"
     random_laid()[1].save(laid)
-    return {"encoder": "laids:encoder", "laid": str(laid), "ood": str(ood_folder)}
+    return {"encoder": "laids:encoder", "laid": str(laid), "detectors": FEW}
 
 
 @pytest.fixture(scope="module")
-def study(built, arguments):
-    return grid_study(built, **arguments, detectors=FEW, images=1000)
+def study(built, arguments, ood_folder):
+    return grid_study(built, Shifts(ood=str(ood_folder), images=1000), **arguments)
 
 
 def images_of(built, ood_folder, images=1000, only_ood=False, exclude=()):
-    return grid_images(MixSets(built), str(ood_folder), exclude, only_ood, "corruptions", images, 0)
+    shifts = Shifts(ood=str(ood_folder), exclude=exclude, only_ood=only_ood, images=images)
+    return grid_images(MixSets(built), shifts)
 
 
 def test_no_id_image_stands_on_both_sides(built, ood_folder):
@@ -95,27 +97,35 @@ def test_everything_is_written_and_shown(study, tmp_path):
     assert all(word in grid_text(study.tables) for word in (*FEW, "AUROC", "semantic_correlation"))
 
 
-def test_the_second_run_reads_the_cache(built, study, arguments, monkeypatch):
+def test_the_second_run_reads_the_cache(built, study, arguments, ood_folder, monkeypatch):
     monkeypatch.setattr("starter.observing.observe.Observer.compute", None)
     monkeypatch.setattr("starter.studies.shift.laid.shift_degrees", None)
-    again = grid_study(built, **arguments, detectors=FEW, images=1000)
+    again = grid_study(built, Shifts(ood=str(ood_folder), images=1000), **arguments)
     pd.testing.assert_frame_equal(again.tables["cells"], study.tables["cells"])
 
 
 @pytest.mark.parametrize(
     ("changes", "word"),
     [
-        ({"classifier": "huge"}, "huge.*tiny"),
-        ({"detectors": ("psm",)}, "psm.*msp"),
         ({"group": "z"}, "z.*corruptions"),
         ({"ood": "nowhere"}, "nowhere"),
         ({"exclude": ("zebra",)}, "zebra"),
         ({"images": 3}, "too few"),
     ],
 )
-def test_mistakes_get_one_clear_line(built, arguments, changes, word):
+def test_a_choice_of_images_that_is_none_gets_one_clear_line(built, arguments, ood_folder, changes, word):
     with pytest.raises(UnusableInput, match=word) as found:
-        grid_study(built, **{**arguments, "detectors": FEW, "images": 200, **changes})
+        grid_study(built, Shifts(**{"ood": str(ood_folder), "images": 200, **changes}), **arguments)
+    assert "\n" not in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [({"classifier": "huge"}, "huge.*tiny"), ({"detectors": ("psm",)}, "psm.*msp")],
+)
+def test_a_classifier_or_detector_that_is_not_there_gets_one_clear_line(built, arguments, changes, word):
+    with pytest.raises(UnusableInput, match=word) as found:
+        grid_study(built, Shifts(images=200), **{**arguments, **changes})
     assert "\n" not in str(found.value)
 
 

@@ -1,0 +1,227 @@
+"""Shift grids of the OOD detectors on a competition's classifier, from its public images alone.
+
+Source: Long et al., NeurIPS 2024, section 3. `unseen shift grid` writes them as tables (CSV) and pictures
+(PNG), `unseen shift measure` the degrees of each image.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.image import AxesImage
+from numpy.typing import NDArray
+
+from starter.contest.ood.observe import DetectorSubject, MixSets
+from starter.contest.tracks import sets_of
+from starter.data.images.figure import Drawn, new_figure, new_panels
+from starter.data.images.reading import Fit
+from starter.data.sets.rendering import FromRecipe, Rendering
+from starter.data.sources.oodsets import load_ood_sets
+from starter.data.sources.sources import load_source
+from starter.observing.detectors import DETECTORS
+from starter.studies.shift.grid import (
+    AXES,
+    LEAST,
+    LEVELS,
+    METRICS,
+    ShiftGrid,
+    along,
+    cell_table,
+    curve_table,
+    edge_table,
+    maps,
+    shift_degrees,
+    trend_table,
+)
+from starter.studies.shift.images import Joined, Shifts, grid_images
+from starter.studies.shift.laid import measured_degrees, open_laid, read_laid
+from starter.studies.study import Study
+from submission import Competition, UnusableInput
+from submission.arrays import FloatArray, IntArray
+from submission.random import SANITY
+from submission.tracks import TRACKS
+
+TITLES = {metric: TRACKS["ood"].metrics[metric] for metric in METRICS}
+ACROSS = 6
+"""Number of heat maps side by side."""
+
+
+def grid_study(
+    competition: Competition,
+    shifts: Shifts,
+    *,
+    encoder: str = "embedded",
+    laid: str = "",
+    classifier: str | None = None,
+    detectors: Sequence[str] = (),
+    device: str = "cpu",
+) -> Study:
+    """Returns the detectors' AUROC, FPR@95 and AUPR in every cell, with their trends along both axes.
+
+    Half of the competition's base images are IND; the other half and the OOD sets are shifted.
+
+    Args:
+        competition: Competition, of whose classifiers one is studied.
+        shifts: Choice of the shifted images.
+        encoder: Encoder, as for `load_encoder`.
+        laid: Folder that `unseen shift laid` wrote; "" to train a matrix here.
+        classifier: Name of the classifier; None for the first.
+        detectors: Names of detectors; () for all.
+        device: Device of classifier and encoder.
+    """
+    classifier = classifier or competition.classifiers[0]
+    if classifier not in competition.classifiers:
+        there = ", ".join(competition.classifiers)
+        raise UnusableInput(f"--classifier {classifier!r} is unknown; there are {there}")
+    sets = MixSets(competition)
+    scorer = DetectorSubject.open(sets, classifier, device=device, detectors=list(detectors or DETECTORS))
+    ind, renderings = grid_images(sets, shifts)
+    matrices = competition.out / "cache/laid"
+    pair = open_laid(encoder, laid, competition.classes, matrices, shifts.seed, device)
+    degrees = measured_degrees(renderings, sets.train_ref, *pair, scorer.observer.cache, device)
+    grid = ShiftGrid.of(degrees)
+    cells = _cells(scorer, FromRecipe.whole(ind), renderings, grid)
+    return _study(cells, grid, competition.out / "grid")
+
+
+def _cells(
+    scorer: DetectorSubject, ind: FromRecipe, renderings: Sequence[Joined], grid: ShiftGrid
+) -> pd.DataFrame:
+    """Returns the table of each detector in each cell."""
+    scorer.observe([ind, *renderings])
+    known = {name: scorer.scores(name, ind) for name in scorer.detectors}
+    scores = {
+        name: np.concatenate([scorer.scores(name, each) for each in renderings]) for name in scorer.detectors
+    }
+    return cell_table(known, scores, grid)
+
+
+def _study(cells: pd.DataFrame, grid: ShiftGrid, folder: Path) -> Study:
+    """Returns all tables and figures of the cells."""
+    tables = {
+        "cells": cells,
+        "curves": curve_table(cells),
+        "edges": edge_table(grid),
+        "trends": trend_table(cells),
+    }
+    figures = {"counts": partial(counts_figure, grid.counts)}
+    for metric in METRICS:
+        figures[f"map_{metric}"] = partial(maps_figure, cells, metric)
+        figures[f"curve_{metric}"] = partial(curves_figure, cells, metric)
+    return Study(tables, figures, grid_text(tables), folder)
+
+
+def grid_text(tables: Mapping[str, pd.DataFrame]) -> str:
+    """Returns a table of the trends of AUROC, as text for a terminal."""
+    cells, trends = tables["cells"], tables["trends"]
+    counts = cells[cells["detector"] == cells["detector"].iloc[0]]["images"]
+    shown = ["detector", *(f"{axis}_{what}" for axis in AXES for what in ("correlation", "sensitivity"))]
+    table = trends.loc[trends["metric"] == METRICS[0], shown]
+    text = table.to_string(index=False, float_format=lambda value: f"{value:.2f}", na_rep="N/A")
+    return (
+        f"{counts.sum():,} shifted images in {(counts > 0).sum()} of {counts.size} cells, "
+        f"{((counts > 0) & (counts < LEAST)).sum()} of them with fewer than {LEAST} (N/A)\n\n"
+        f"{TITLES[METRICS[0]]}: correlation with the level, and points a level (sensitivity)\n\n{text}"
+    )
+
+
+def maps_figure(cells: pd.DataFrame, metric: str) -> Drawn:
+    """Returns a map in % for each detector; nan is N/A (figures 5, 7, 10-12, 14, 16, 18 of Long et al.)."""
+    panels = maps(cells, metric)
+    figure, axes = new_panels(len(panels), ACROSS, 0.32 * LEVELS, 0.32 * LEVELS, 1.5, 0.5)
+    for each, (title, found) in zip(axes, panels.items(), strict=False):
+        texts = np.where(np.isnan(found), "N/A", np.vectorize("{:.0f}".format)(100 * found))
+        image = _map(each, 100 * found, texts, (0, 100), size=5)
+        each.set_title(title, fontsize=8)
+    figure.colorbar(image, ax=axes, label=f"{TITLES[metric]}, %", shrink=0.8)
+    return figure
+
+
+def curves_figure(cells: pd.DataFrame, metric: str) -> Drawn:
+    """Returns detectors' means in % at each level of either axis (figures 6, 8, 13, 15, 17, 19)."""
+    panels = maps(cells, metric)
+    figure = new_figure(11, max(4.2, 0.2 * len(panels)))
+    both = figure.subplots(1, 2, sharey=True)
+    for axes, axis in zip(both, AXES, strict=True):
+        for number, (name, found) in enumerate(panels.items()):
+            values, colour = 100 * along(found, axis), matplotlib.colormaps["tab20"](number % 20)
+            axes.plot(np.arange(1, LEVELS + 1), values, marker="o", markersize=3, label=name, color=colour)
+        axes.set(xlabel=f"{axis} shift level", ylabel=f"{TITLES[metric]}, %")
+    figure.legend(*both[0].get_legend_handles_labels(), loc="outside right center", fontsize=7)
+    return figure
+
+
+def counts_figure(counts: IntArray) -> Drawn:
+    """Returns a map of the number of images in each cell (figure 9 of Long et al.)."""
+    figure = new_figure(0.55 * LEVELS + 1.5, 0.45 * LEVELS + 0.8)
+    logarithms = np.log10(np.maximum(counts, 1).astype(np.float64))
+    texts = np.vectorize("{:,}".format)(counts)
+    _map(figure.subplots(), logarithms, texts, (0.0, max(float(logarithms.max()), 1.0)), size=7)
+    return figure
+
+
+def _map(
+    axes: Axes,
+    values: FloatArray,
+    texts: NDArray[np.str_],
+    ends: tuple[float, float],
+    size: int,
+) -> AxesImage:
+    """Draw and return one heat map with a text in each cell; nan is grey."""
+    image = axes.imshow(np.ma.masked_invalid(values), cmap="viridis", vmin=ends[0], vmax=ends[1])
+    axes.set_facecolor("#d8dee4")
+    levels = [str(level) for level in range(1, LEVELS + 1)]
+    axes.set_xticks(range(LEVELS), levels, fontsize=6)
+    axes.set_yticks(range(LEVELS), levels, fontsize=6)
+    axes.set_xlabel("semantic shift level", fontsize=6)
+    axes.set_ylabel("covariate shift level", fontsize=6)
+    for place in np.ndindex(values.shape):
+        ink = "white" if values[place] < sum(ends) / 2 else "black"
+        axes.text(place[1], place[0], texts[place], size=size, ha="center", va="center", color=ink)
+    return image
+
+
+def measure_degrees(
+    laid: Path,
+    path: Path,
+    *,
+    encoder: str = "embedded",
+    source: str = "glyphs",
+    images: int = 1000,
+    seed: int = 0,
+    device: str = "cpu",
+) -> Study:
+    """Returns each image's degree of shift in meaning and in style, with the mean of each set.
+
+    They are distances from a competition's unlabelled training images, or from those of a source.
+
+    Args:
+        laid: Folder that `unseen shift laid` wrote.
+        path: Competition, or folder of folders of images.
+        encoder: Encoder, as for `load_encoder`.
+        source: Source of the ID images, if the path is no competition.
+        images: Largest number of images of each folder.
+        seed: Seed of the draw of images.
+        device: Device of the encoder.
+    """
+    eyes, matrix = read_laid(laid, encoder, device)
+    if (path / "public").is_dir():
+        stored = sets_of(Competition.open(path))
+        known = stored.train_ref
+        sets: Sequence[Rendering] = [*stored.stored("val"), *stored.stored("test")]
+    else:
+        splits = load_source(source, seed)
+        found = load_ood_sets(str(path), (), Fit(splits.image_size), (), images, seed, SANITY)
+        known, sets = splits.train, [FromRecipe.whole(each) for each in found.values()]
+    reference, tables = matrix.decompose(eyes.encode_images(known.images)), []
+    for each in sets:
+        halves = matrix.decompose(eyes.encode_images(each.render()))
+        degrees = dict(zip(AXES, shift_degrees(halves, reference, device), strict=True))
+        tables.append(pd.DataFrame({"set": each.name, "row": range(len(each)), **degrees}))
+    table = pd.concat(tables, ignore_index=True)
+    means = table.groupby("set", sort=False)[list(AXES)].mean().round(3)
+    return Study({"degrees": table}, {}, means.to_string(), Path("degrees"))
