@@ -51,9 +51,11 @@ def test_seeds_give_different_networks_and_leave_the_global_generator_alone():
 @pytest.mark.parametrize("weight", [1.0, 3.0])
 def test_the_adjustment_weighs_rightly_classified_images_of_hard_sets(weight, monkeypatch):
     seen = []
-    monkeypatch.setattr(training, "train", lambda *arguments: seen.append(arguments))
+    monkeypatch.setattr(
+        training, "train", lambda *arguments, **named: seen.append((*arguments, named["weights"]))
+    )
     OraA(positive_weight=weight, low_accuracy=0.5, indicators="entropy").fit(FEW)
-    _, rows, correct, weights, *_ = seen[0]
+    _, rows, correct, weights = seen[0]
     assert rows.shape == (180, 1)
     assert correct.tolist() == np.concatenate(FEW.correct).tolist()
     low = np.repeat(FEW.targets < 0.5, 60)
@@ -62,14 +64,14 @@ def test_the_adjustment_weighs_rightly_classified_images_of_hard_sets(weight, mo
     assert (weights is None) if weight == 1 else (weights.tolist() == expected)
 
 
-def says_no(network, *_):
+def says_no(network, *_, **__):
     [*network.modules()][-1].bias.data.fill_(-50.0)
 
 
 def test_a_network_that_says_one_thing_is_drawn_again(monkeypatch, capsys):
     draws = []
 
-    def train(network, *arguments):
+    def train(network, *_, **__):
         draws.append(network)
         says_no(network)
         if len(draws) == 3:
@@ -89,7 +91,7 @@ def test_a_network_that_says_one_thing_is_drawn_again(monkeypatch, capsys):
 
 def test_one_answer_may_be_right(monkeypatch):
     trained = []
-    monkeypatch.setattr(training, "train", lambda network, *_: trained.append(network))
+    monkeypatch.setattr(training, "train", lambda network, *_, **__: trained.append(network))
     right = [np.ones_like(each) for each in FEW.correct]
     OraA().fit(dataclasses.replace(FEW, correct=right, targets=np.ones(3)))
     assert len(trained) == 1

@@ -168,7 +168,9 @@ def read_logits(
     low, high, sums = values.min(), values.max(), values.sum(axis=1)
     fractions = low >= 0 and np.allclose(sums, 1, rtol=ROUNDED)
     problem = ""
-    if probabilities and not fractions:
+    if 0 <= low < 1 and np.allclose(sums, 100, rtol=ROUNDED):
+        problem = "percentages: divide by 100, and say so with --probabilities"
+    elif probabilities and not fractions:
         problem = "no probabilities (rows from 0 up, of sum 1): leave --probabilities out for logits"
     elif not probabilities and fractions:
         problem = "probabilities, not logits: say so with --probabilities"
