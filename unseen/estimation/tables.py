@@ -72,13 +72,7 @@ class Given:
     values: Any
     columns: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
-
-    @property
-    def index(self) -> pd.Index | None:
-        """The names of the rows of a table or column of pandas that was not read from a file."""
-        return (
-            getattr(self.values, "index", None) if isinstance(self.values, pd.DataFrame | pd.Series) else None
-        )
+    index: pd.Index | None = None
 
 
 def read(given: Any, what: str) -> Given:
@@ -288,8 +282,8 @@ def in_order_of(given: Given, index: pd.Index | None, whose: str) -> Given:
         return given
     if len(given.index) != len(index) or given.index.has_duplicates or set(given.index) != set(index):
         raise UnusableInput(
-            f"{given.what} and {whose} have other names of rows (their index): where the rows are in the same "
-            "order, give both after .reset_index(drop=True)"
+            f"{given.what} and {whose} have other names of rows (their index): where the rows are in the "
+            "same order, give both after .reset_index(drop=True)"
         )
     return replace(given, values=given.values.loc[index], index=index)
 
