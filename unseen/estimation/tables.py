@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import shorten
@@ -166,7 +166,8 @@ def _read_text(path: Path, what: str) -> Any:
         )
     except (OSError, ValueError) as error:
         raise unusable(path, f"no table that can be read ({why(error)})") from error
-    body = body.apply(_numbers_where_possible)
+    missing = () if what == "labels" else MISSING  # a class may be called None
+    body = body.apply(_numbers_where_possible, missing=missing)
     if heading and len(first) == body.shape[1]:
         body.columns = _names(first)
         if first[0] == "":  # an index, which has no heading
@@ -199,13 +200,13 @@ def _is_number(text: str) -> bool:
     return bool(NUMBER.fullmatch(text) or DECIMAL_COMMA.fullmatch(text))
 
 
-def _numbers_where_possible(column: pd.Series) -> pd.Series:
+def _numbers_where_possible(column: pd.Series, missing: Collection[str]) -> pd.Series:
     """Returns a column of texts as numbers, if all of them are numbers or words for a missing one."""
     if column.dtype.kind in "fiub":
         return column
     numbers = pd.to_numeric(column, errors="coerce")
     others = column[numbers.isna()].astype(str).str.strip().str.casefold()
-    return numbers if numbers.notna().any() and others.isin(MISSING).all() else column
+    return numbers if numbers.notna().any() and others.isin(missing).all() else column
 
 
 @dataclass(frozen=True)
