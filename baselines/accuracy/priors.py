@@ -12,11 +12,12 @@ Under label shift p(x | y) is unchanged, and p(y) changes from the source's prio
 """
 
 import numpy as np
+import torch
 from scipy.optimize import minimize, nnls
-from scipy.special import softmax
 
 from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation, Source, once
+from starter.observing.softmax import softmax
 from starter.observing.temperature import LOG_RANGE, temperature
 from submission.arrays import FloatArray, IntArray
 
@@ -46,16 +47,22 @@ def bias_corrected(source: Source) -> FloatArray:
     They minimise the mean negative log-likelihood of the labels (BCTS), which is convex in both; the entries
     of b are in [-20, 20]. EM for the prior needs probabilities whose mean is calibrated for every class.
     """
-    logits = source.observation.logits.astype(np.float64)
+    logits = torch.from_numpy(source.observation.logits.astype(np.float64))
+    labels = torch.from_numpy(source.labels)
     n, k = logits.shape
-    rows = np.arange(n)
+    rows = torch.arange(n)
+    scaled = torch.empty_like(logits)
+    off = torch.empty_like(logits)  # memory that is taken once: new memory costs as much as the softmax
 
     def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
-        off = softmax(parameters[0] * logits + parameters[1:], axis=1)
-        own = np.maximum(off[rows, source.labels], SMALLEST)
-        off[rows, source.labels] -= 1
-        slope = np.concatenate([[np.vdot(off, logits)], off.sum(axis=0)]) / n
-        return float(-np.log(own).mean()), slope
+        biases = torch.from_numpy(parameters[1:])
+        torch.add(biases, logits, alpha=parameters[0], out=scaled)
+        torch.softmax(scaled, dim=1, out=off)
+        own = off[rows, labels].clamp(min=SMALLEST)
+        off[rows, labels] -= 1
+        of_scale = torch.dot(off.flatten(), logits.flatten())
+        slope = torch.cat([of_scale[None], off.sum(dim=0)]) / n
+        return float(-own.log().mean()), slope.numpy()
 
     start = np.concatenate([[1 / temperature(source)], np.zeros(k)])
     low, high = (float(np.exp(-edge)) for edge in reversed(LOG_RANGE))
@@ -65,7 +72,7 @@ def bias_corrected(source: Source) -> FloatArray:
 
 def calibrated(observation: Observation, parameters: FloatArray) -> FloatArray:
     """Returns softmax(f / T + b) of each image, float64 (n, k), with the parameters of `bias_corrected`."""
-    return softmax(observation.logits.astype(np.float64) * parameters[0] + parameters[1:], axis=1)
+    return softmax(observation.logits.astype(np.float64) * parameters[0] + parameters[1:])
 
 
 def reweighted(p: FloatArray, pi: FloatArray, q: FloatArray) -> FloatArray:

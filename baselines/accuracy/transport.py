@@ -3,22 +3,19 @@
 import numpy as np
 
 from starter.data.images.kernel import kernel
-from submission.arrays import FloatArray, IntArray
+from submission.arrays import BoolArray, FloatArray, IntArray
 
 
-# One search has five arrays that all of its steps read and write: as functions of ten arguments each, the
-# steps would be no easier to read, and a class is no option in compiled code that is kept on disk.
 @kernel
-def augmented_plan(  # noqa: C901, PLR0914, PLR0915
-    gain: FloatArray, supply: IntArray, demand: IntArray, price: FloatArray
-) -> IntArray:
+def augmented_plan(gain: FloatArray, supply: IntArray, demand: IntArray, price: FloatArray) -> IntArray:
     """Returns the plan, int64 (m, k) >= 0, with the largest sum of gain * plan and these row and column sums.
 
     Uses shortest augmenting paths with column prices (Jonker & Volgenant, "A Shortest Augmenting Path
     Algorithm for Dense and Sparse Linear Assignment Problems", Computing 1987), here with masses of more than
     one unit. Each row's mass goes to the column with the largest gain under the prices. If that column is
-    full, rows there are moved along the cheapest path to a column with room (Dijkstra). That takes O(m k) for
-    each row whose column is full, and few are if the prices at the start are near those at the end.
+    full, rows there are moved along the cheapest path to a column with room (Dijkstra). Which row is the
+    cheapest to move from one column to another is kept for each pair of columns, so that a search takes
+    O(k) for each column on its way, and a move O(m) for the column that a row leaves.
 
     Args:
         gain: Gain per unit of mass, float64 (m, k), finite.
@@ -29,58 +26,125 @@ def augmented_plan(  # noqa: C901, PLR0914, PLR0915
     """
     m, k = gain.shape
     plan = np.zeros((k, m), np.int64)  # a column's rows lie side by side
+    cheapest = np.full((k, k), -1, np.int64)
     room = demand.copy()
-    distance = np.empty(k)
-    scanned = np.empty(k, np.bool_)
-    by = np.empty(k, np.int64)
-    came = np.empty(m, np.int64)
-    reached = np.zeros(m, np.int64)
-    search = 0  # the number of the search that reached a row
+    row = np.empty(k, np.int64)
+    origin = np.empty(k, np.int64)
     for first in range(m):
         left = supply[first]
         while left > 0:
-            search += 1
-            scanned[:] = False
-            reached[first] = search
-            came[first] = -1
-            for j in range(k):
-                distance[j] = price[j] - gain[first, j]
-                by[j] = first
-            while True:
-                near = -1
-                for j in range(k):
-                    if not scanned[j] and (near < 0 or distance[j] < distance[near]):
-                        near = j
-                scanned[near] = True
-                if room[near] > 0:
-                    break
-                for i in range(m):
-                    if plan[near, i] == 0 or reached[i] == search:
-                        continue
-                    reached[i] = search
-                    came[i] = near
-                    shift = distance[near] - (price[near] - gain[i, near])
-                    for j in range(k):
-                        through = shift + price[j] - gain[i, j]
-                        if not scanned[j] and through < distance[j]:
-                            distance[j] = through
-                            by[j] = i
-            for j in range(k):
-                if scanned[j]:
-                    price[j] += distance[near] - distance[j]
-            moved = min(left, room[near])
-            j = near
-            while came[by[j]] >= 0:
-                moved = min(moved, plan[came[by[j]], by[j]])
-                j = came[by[j]]
-            room[near] -= moved
+            row[:] = first
+            origin[:] = -1
+            end = _cheapest_path(gain, price, room, cheapest, row, origin)
+            moved = _largest_move(end, min(left, room[end]), plan, row, origin)
+            _move(moved, end, plan, gain, cheapest, row, origin)
+            room[end] -= moved
             left -= moved
-            j = near
-            while True:
-                i = by[j]
-                plan[j, i] += moved
-                if came[i] < 0:
-                    break
-                plan[came[i], i] -= moved
-                j = came[i]
     return plan.T
+
+
+@kernel
+def _cheapest_path(
+    gain: FloatArray, price: FloatArray, room: IntArray, cheapest: IntArray, row: IntArray, origin: IntArray
+) -> int:
+    """Returns the column with room that a row reaches at the lowest cost, and updates the prices.
+
+    `row` (k,) and `origin` (k,) say which row is moved into a column and from which column, -1 for the row
+    that has no column yet: at first that row everywhere, afterwards the path.
+    """
+    k = len(price)
+    scanned = np.zeros(k, np.bool_)
+    distance = np.empty(k)
+    for j in range(k):
+        distance[j] = price[j] - gain[row[j], j]
+    while True:
+        near = _nearest(distance, scanned)
+        scanned[near] = True
+        if room[near] > 0:
+            break
+        for j in range(k):
+            i = cheapest[near, j]
+            if scanned[j] or i < 0:  # a column of demand 0 has no rows
+                continue
+            through = distance[near] - (price[near] - gain[i, near]) + price[j] - gain[i, j]
+            if through < distance[j]:
+                distance[j] = through
+                row[j] = i
+                origin[j] = near
+    for j in range(k):
+        if scanned[j]:
+            price[j] += distance[near] - distance[j]
+    return near
+
+
+@kernel
+def _nearest(distance: FloatArray, scanned: BoolArray) -> int:
+    """Returns the column at the smallest distance that was not scanned yet."""
+    near = -1
+    for j in range(len(distance)):
+        if not scanned[j] and (near < 0 or distance[j] < distance[near]):
+            near = j
+    return near
+
+
+@kernel
+def _largest_move(end: int, most: int, plan: IntArray, row: IntArray, origin: IntArray) -> int:
+    """Returns the mass, at most `most`, that can be moved along the path which ends in the column `end`."""
+    moved = most
+    j = end
+    while origin[j] >= 0:
+        moved = min(moved, plan[origin[j], row[j]])
+        j = origin[j]
+    return moved
+
+
+@kernel
+def _move(
+    moved: int,
+    end: int,
+    plan: IntArray,
+    gain: FloatArray,
+    cheapest: IntArray,
+    row: IntArray,
+    origin: IntArray,
+) -> None:
+    """Move mass along the path, and keep for each pair of columns which row is the cheapest to move."""
+    j = end
+    while j >= 0:
+        i = row[j]
+        _enter(i, j, gain, cheapest)
+        plan[j, i] += moved
+        j = origin[j]
+    j = end
+    while origin[j] >= 0:
+        i = row[j]
+        a = origin[j]
+        plan[a, i] -= moved
+        if plan[a, i] == 0:
+            _leave(i, a, plan, gain, cheapest)
+        j = a
+
+
+@kernel
+def _enter(i: int, a: int, gain: FloatArray, cheapest: IntArray) -> None:
+    """Compare a row that enters the column `a` with the rows that were the cheapest to move from it."""
+    for b in range(gain.shape[1]):
+        known = cheapest[a, b]
+        if known < 0 or gain[i, a] - gain[i, b] < gain[known, a] - gain[known, b]:
+            cheapest[a, b] = i
+
+
+@kernel
+def _leave(i: int, a: int, plan: IntArray, gain: FloatArray, cheapest: IntArray) -> None:
+    """Find the cheapest rows to move from the column `a` anew, where that was a row that has left."""
+    lost = np.flatnonzero(cheapest[a] == i)
+    if len(lost) == 0:
+        return
+    cheapest[a, lost] = -1
+    for other in range(gain.shape[0]):
+        if plan[a, other] == 0:
+            continue
+        for b in lost:
+            known = cheapest[a, b]
+            if known < 0 or gain[other, a] - gain[other, b] < gain[known, a] - gain[known, b]:
+                cheapest[a, b] = other

@@ -32,6 +32,8 @@ THUMBNAIL, PICTURES = 96, 12
 FAIL_ON = {"certain": "high", "likely": "accuracy", "possible": "low"}
 """What lies below the limit at an alarm: the whole interval, the estimate (then it is more likely than not
 that the accuracy does), or the lower end."""
+SHOWN_PAIRS = 5
+"""Number of exchanged classes that a warning names."""
 CHARTED = 4
 """Smallest number of sets for which the page has a chart."""
 Photos = Mapping[str, Sequence[tuple[str, Pixels]]]
@@ -110,6 +112,8 @@ class Estimation:
         chance: Accuracy without any skill: the largest class share of the labelled images, or 1 / k if that
             is larger.
         seen: What the model says of each set.
+        exchanged: Pairs of a class and the class that labelled images of it seem to show.
+        notes: What was left out of the files, a sentence each.
     """
 
     accuracy: float
@@ -123,15 +127,25 @@ class Estimation:
     compared: str
     chance: float
     seen: tuple[Observation, ...]
+    exchanged: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def warning(self) -> str:
         """A sentence if the labelled images show that no estimate can be trusted; else "".
 
-        That is so if their accuracy is no better than chance, within 3 standard errors; if no image is wrong;
-        if all confidences are the same; or if the true accuracies of both halves are below, or both above,
-        the intervals estimated for them.
+        That is so if some of their classes look exchanged; if their accuracy is no better than chance, within
+        3 standard errors; if no image is wrong; if all confidences are the same; or if the true accuracies of
+        both halves are below, or both above, the intervals estimated for them.
         """
+        if self.exchanged:
+            pairs = ", ".join(f"{label} as {meant}" for label, meant in self.exchanged[:SHOWN_PAIRS])
+            more = len(self.exchanged) - SHOWN_PAIRS
+            return (
+                f"classes look exchanged: labelled images are predicted {pairs}"
+                f"{f' and {more} more so' if more > 0 else ''}; are the classes in the model's order? No "
+                "estimate can be trusted before they are"
+            )
         if self.accuracy <= self.chance + 3 * math.sqrt(self.chance * (1 - self.chance) / self.images):
             return (
                 f"accuracy on the labelled images is {100 * self.accuracy:.1f} %, no better than chance "
@@ -217,6 +231,7 @@ class Estimation:
         lines = [
             f"accuracy on {self.images:,} labelled images: {100 * self.accuracy:.1f} %",
             *([f"warning: {self.warning}"] if self.warning else []),
+            *(f"note: {note}" for note in self.notes),
             "check: each half of them, estimated from the other",
             text_table(checks),
             "",
@@ -264,6 +279,7 @@ class Estimation:
             "fail_on": fail_on,
             "below": self.below(fail_below or 0.0, fail_on),
             "warning": self.warning,
+            "notes": self.notes,
             "labelled": {"accuracy": self.accuracy, "images": self.images},
             "level": self.level,
             "margin": self.margin,

@@ -1,15 +1,17 @@
 """Estimates of the accuracy on unlabelled images from a model's logits, with intervals and verdicts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from starter.observing.observation import PEER, Moments, Observation
 from submission.arrays import IntArray
 from submission.errors import UnusableInput
+from submission.progress import progress
 from unseen.estimation.estimation import Estimation, SetEstimate
+from unseen.estimation.exchanged import exchanged_classes
 from unseen.estimation.fitted import CENTRES, Fitted, Learnt
 from unseen.estimation.inputs import (
     LEAST_IMAGES,
@@ -20,16 +22,19 @@ from unseen.estimation.inputs import (
     beside,
     by_name,
     comparable,
-    opened,
     read_batches,
+    read_features,
     read_labels,
     read_logits,
-    read_numbers,
     windows,
 )
+from unseen.estimation.tables import Given, class_columns, in_order_of, read
+
+MOST = 100_000
+"""Largest number of images that are read of a set: the sampling noise of more is below .2 points."""
 
 
-def estimate(
+def estimate(  # noqa: PLR0913 - what a user may say of an estimate, in one call
     logits: Array | Model,
     labels: Array,
     unlabelled: Sets,
@@ -78,35 +83,67 @@ def estimate(
     given: Any = logits
     if callable(logits):
         given, labels, unlabelled, features = read_batches(logits, labels, unlabelled)
-    table, what, columns = opened(given, "logits")
-    known = read_logits(table, what, probabilities)
-    classes = columns if not classes or sorted(columns) == sorted(classes) else classes
-    truth = read_labels(labels, known, classes)
-    if len(classes) not in (0, known.shape[1]):
-        raise UnusableInput(
-            f"{len(classes)} classes are named, but the logits have {known.shape[1]} columns: name each"
-        )
+    table = class_columns(read(given, "logits"), classes, labelled=True)
+    known = read_logits(table, probabilities)
+    n, k = known.shape
+    classes = classes or table.columns
+    truth = read_labels(in_order_of(read(labels, "labels"), table.index, table.what), n, k, classes)
+    if len(classes) not in (0, k):
+        raise UnusableInput(f"{len(classes)} classes are named, but the logits have {k} columns: name each")
     if not (called := by_name(unlabelled)):
         raise UnusableInput("no unlabelled set is given: name one or more")
-    rules = probabilities, (None, known.shape[1])
-    sets = {name: read_logits(*opened(each, name, columns)[:2], *rules) for name, each in called.items()}
-    named = {"the labelled images": known, **sets}
-    seen = [Observation(name, "model", values) for name, values in named.items()]
+    tables = {"the labelled images": table}
+    for name, each in called.items():
+        tables[name] = class_columns(read(each, name), table.columns, labelled=False)
+    seen = [Observation("the labelled images", "model", known)]
+    for name in called:
+        seen.append(Observation(name, "model", read_logits(tables[name], probabilities, (None, k))))
     if second is not None:
-        whose = "the second model's logits"
-        for i, each in enumerate(beside(second, list(sets), whose)):
-            table, what, _ = opened(each, f"{whose} of {seen[i].set_name}", columns)
-            other = read_logits(table, what, probabilities, seen[i].logits.shape)
-            seen[i] = replace(seen[i], views={f"{PEER}second": other})
+        seen = _with_second_model(seen, second, list(tables.values()), probabilities)
     if features is not None:
-        width, columns = None, ()
-        for i, each in enumerate(beside(features, list(sets), "features")):
-            table, what, columns = opened(each, f"the features of {seen[i].set_name}", columns)
-            _, values = read_numbers(table, what, len(seen[i]), width)
-            width = values.shape[1]
-            seen[i] = replace(seen[i], features=values.astype(np.float32))
-        seen = with_features(seen)
-    return estimate_seen(seen[0], truth, seen[1:], asked, classes)
+        seen = _with_features_of(seen, features, list(tables.values()))
+    return estimate_seen(seen[0], truth, seen[1:], asked, classes, notes=_left_out(tables.values()))
+
+
+def _with_second_model(
+    seen: Sequence[Observation], second: tuple[Array, Sets], tables: Sequence[Given], probabilities: bool
+) -> list[Observation]:
+    """Returns the observations with the logits of a second model, in the order of the tables' rows."""
+    whose = "the second model's logits"
+    named = [each.set_name for each in seen[1:]]
+    found = []
+    for each, values, table in zip(seen, beside(second, named, whose), tables, strict=True):
+        given = class_columns(read(values, f"{whose} of {each.set_name}"), tables[0].columns, labelled=False)
+        given = in_order_of(given, table.index, "the model's logits")
+        logits = read_logits(given, probabilities, each.logits.shape)
+        found.append(replace(each, views={f"{PEER}second": logits}))
+    return found
+
+
+def _with_features_of(
+    seen: Sequence[Observation], features: tuple[Array, Sets], tables: Sequence[Given]
+) -> list[Observation]:
+    """Returns the observations with features on a common scale, in the order of the tables' rows."""
+    named = [each.set_name for each in seen[1:]]
+    found = list[Observation]()
+    columns: tuple[str, ...] = ()
+    width: int | None = None
+    for each, values, table in zip(seen, beside(features, named, "features"), tables, strict=True):
+        given = class_columns(read(values, f"the features of {each.set_name}"), columns, labelled=not found)
+        read_values = read_features(in_order_of(given, table.index, "the logits"), (len(each), width))
+        columns = given.columns
+        width = read_values.shape[1]
+        found.append(replace(each, features=read_values))
+    return with_features(found)
+
+
+def _left_out(tables: Iterable[Given]) -> list[str]:
+    """Returns a sentence on the columns that were left out of each table."""
+    return [
+        f"{each.what}: the columns {', '.join(each.others)} are no classes', and were left out"
+        for each in tables
+        if each.others
+    ]
 
 
 def estimate_seen(
@@ -116,6 +153,7 @@ def estimate_seen(
     asked: Asked,
     classes: Sequence[str],
     learnt: Learnt | None = None,
+    notes: Sequence[str] = (),
 ) -> Estimation:
     """Estimate the accuracy on observed sets from the observed labelled images; see `estimate`."""
     for each in seen:
@@ -128,20 +166,52 @@ def estimate_seen(
             for whole in seen
             for rows in windows(len(whole), asked.window)
         ]
-    fitted = Fitted.of(source, labels, learnt=learnt, classes=classes)
+    known = _sample(source)
+    fitted = Fitted.of(known.seen, labels[known.rows], learnt=learnt, classes=classes)
+    sets = [_of_sample(fitted, whole, asked) for whole in progress(seen, "estimate", unit="sets")]
+    k = source.logits.shape[1]
+    pairs = exchanged_classes(source.predicted, labels, k)
     return Estimation(
-        fitted.accuracy,
-        len(labels),
-        asked.level,
-        asked.margin,
-        tuple(fitted.estimate(each, asked) for each in seen),
-        tuple(_halves(source, labels, asked)),
-        fitted.classes,
-        fitted.centres,
-        fitted.compared,
-        max(1 / source.logits.shape[1], float(np.bincount(labels).max() / len(labels))),
-        tuple(seen),
+        accuracy=float((source.predicted == labels).mean()),
+        images=len(labels),
+        level=asked.level,
+        margin=asked.margin,
+        sets=tuple(sets),
+        halves=tuple(_halves(known.seen, labels[known.rows], asked)),
+        classes=fitted.classes,
+        centres=fitted.centres,
+        compared=fitted.compared,
+        chance=max(1 / k, float(np.bincount(labels).max() / len(labels))),
+        seen=tuple(seen),
+        exchanged=tuple((fitted.classes[label], fitted.classes[meant]) for label, meant in pairs),
+        notes=tuple(notes),
     )
+
+
+class Sample(NamedTuple):
+    """Images of a set, at most `MOST`, and their rows (n,) in it."""
+
+    seen: Observation
+    rows: IntArray
+
+
+def _sample(whole: Observation) -> Sample:
+    """Returns a set, or of a large one `MOST` images that are drawn at random."""
+    rows = np.arange(len(whole))
+    if len(whole) <= MOST:
+        return Sample(whole, rows)
+    rows = np.sort(np.random.default_rng(0).permutation(len(whole))[:MOST])
+    return Sample(_part(whole, rows, whole.set_name), rows)
+
+
+def _of_sample(fitted: Fitted, whole: Observation, asked: Asked) -> SetEstimate:
+    """Returns the estimate of a set, of a large one by a sample of it."""
+    sample = _sample(whole).seen
+    found = fitted.estimate(sample, asked)
+    if len(sample) == len(whole):
+        return found
+    remark = f"{len(sample):,} of its {len(whole):,} images were read, drawn at random"
+    return replace(found, images=len(whole), remarks=(*found.remarks, remark))
 
 
 def _halves(seen: Observation, labels: IntArray, asked: Asked) -> Iterator[tuple[SetEstimate, float]]:

@@ -1,24 +1,29 @@
 """The input of an estimate: logits, labels and features, each checked."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from textwrap import shorten
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from starter.data.images.arrays import read_arrays, read_npy
-from submission.arrays import FloatArray, IntArray
-from submission.errors import UnusableInput, printable, unusable, why
+from submission.arrays import BoolArray, FloatArray, IntArray
+from submission.errors import UnusableInput, printable, unusable
+from unseen.estimation.tables import LABEL_COLUMNS, SHOWN, Given
 
 FEWEST = 50
 """Smallest number of labelled images: with fewer, thresholds and calibration are too uncertain."""
 LEAST = 1e-12
 """Smallest probability, to which smaller ones are raised: logits are logarithms of probabilities."""
 LARGEST = np.finfo(np.float32).max
+OFFSET = 8192.0
+"""Largest absolute logit of which float32 still keeps three decimals."""
+ROWS = 100_000
+"""Number of rows that are checked at once, so that a large file takes little more memory than it has."""
+Shape = tuple[int | None, ...]
+"""Sizes; None is any size of two or more."""
 SMALLEST, LEAST_IMAGES, LEAST_SETS = 20, 10, 6
 """Smallest numbers of images in a window and in a set, and of meta-train sets, if there are any."""
 WIDEST = 256
@@ -85,128 +90,242 @@ def read_classes(path: Path) -> tuple[str, ...]:
     return names
 
 
-def read_file(path: Path) -> Any:
-    """Returns the array of an .npy file, of an .npz file with one, or the table in a .csv.
+def read_logits(given: Given, probabilities: bool = False, shape: Shape = (None, None)) -> FloatArray:
+    """Returns the given logits, float32 (n, k); probabilities are turned into their logarithms.
 
-    A first line of a table that has texts above numbers is its heading, the names of its columns; one that
-    counts them from 0 or 1, or stands above an index, as pandas writes, is a heading too.
+    One probability an image, (n,), is that of the second of two classes. A logit of -inf rules a class out.
+    Large logits lose a row's largest, which no probability depends on, before they become float32.
     """
-    if path.suffix == ".npz":
-        return read_arrays(path, ("arr_0",))["arr_0"]
-    if path.suffix != ".csv":
-        return read_npy(path)
+    values = _two_dimensional(as_array(given), given.what, probabilities)
+    _check_shape(values, given.what, shape)
+    logits = np.empty(values.shape, dtype=np.float32)
+    of_rows = [slice(start, start + ROWS) for start in range(0, len(values), ROWS)]
+    spans = [Span.of(np.asarray(values[rows], dtype=np.float64), given.what, rows.start) for rows in of_rows]
+    span = Span.joined(spans)
+    if problem := span.problem(probabilities):
+        raise UnusableInput(f"{given.what} holds {problem}")
+    for rows in of_rows:
+        part = np.asarray(values[rows], dtype=np.float64)
+        logits[rows] = np.log(np.maximum(part, LEAST)) if probabilities else _near_zero(part, span.largest)
+    return logits
+
+
+@dataclass(frozen=True)
+class Span:
+    """What tells logits from probabilities: the ranges of numbers, of absolute numbers, and of rows' sums."""
+
+    low: float
+    high: float
+    largest: float
+    least_sum: float
+    most_sum: float
+
+    @classmethod
+    def of(cls, values: FloatArray, what: str, first: int) -> "Span":
+        """Returns the span of rows (n, k), of which the first has this number; refuses what no logit is."""
+        ruled_out = np.isneginf(values)
+        known = np.where(ruled_out, 0.0, values)
+        unknown: BoolArray = ~(np.abs(known) <= LARGEST).all(axis=1) | ruled_out.all(axis=1)
+        if unknown.any():
+            row = first + int(unknown.argmax())
+            raise UnusableInput(
+                f"{what} holds NaN, infinite or too large values (above 3e38), first in row {row}: leave "
+                "such images out"
+            )
+        finite = values[~ruled_out]
+        sums = values.sum(axis=1)
+        return cls(
+            low=float(finite.min()),
+            high=float(finite.max()),
+            largest=float(np.abs(finite).max()),
+            least_sum=float(sums.min()),
+            most_sum=float(sums.max()),
+        )
+
+    @classmethod
+    def joined(cls, spans: Sequence["Span"]) -> "Span":
+        """Returns the span of all rows together."""
+        return cls(
+            low=min(each.low for each in spans),
+            high=max(each.high for each in spans),
+            largest=max(each.largest for each in spans),
+            least_sum=min(each.least_sum for each in spans),
+            most_sum=max(each.most_sum for each in spans),
+        )
+
+    def all_sums_are(self, total: float) -> bool:
+        """Returns True if all rows have this sum, up to what rounding explains."""
+        return self.least_sum >= total * (1 - ROUNDED) and self.most_sum <= total * (1 + ROUNDED)
+
+    def problem(self, probabilities: bool) -> str:
+        """Returns what the numbers are instead of logits or, as asked, probabilities; "" if they are that."""
+        fractions = self.low >= 0 and self.all_sums_are(1)
+        if 0 <= self.low < 1 and self.all_sums_are(100):
+            return "percentages: divide by 100, and say so with --probabilities"
+        if probabilities and not fractions and self.low >= 0 and self.high <= 1:
+            return (
+                "numbers from 0 to 1 whose rows have other sums than 1: the kit estimates the accuracy of "
+                "classes of which each image has one, no several labels an image"
+            )
+        if probabilities and not fractions:
+            return "no probabilities (rows from 0 up, of sum 1): leave --probabilities out for logits"
+        if not probabilities and fractions:
+            return "probabilities, not logits: say so with --probabilities"
+        if not probabilities and self.low >= 0 and self.high <= 1 and self.high - self.low > 0.9:
+            return (
+                "numbers from 0 to 1 whose rows have other sums than 1, as after a sigmoid: give the logits; "
+                "where they are cosines, multiply them by the model's scale"
+            )
+        return ""
+
+
+def _near_zero(logits: FloatArray, largest: float) -> FloatArray:
+    """Returns logits (n, k) that keep their digits in float32; classes ruled out have probability LEAST."""
+    top = logits.max(axis=1, keepdims=True)
+    lowest = top + np.log(LEAST)
+    logits = np.where(np.isneginf(logits), np.minimum(lowest, _lowest(logits)), logits)
+    return logits - top if largest > OFFSET else logits
+
+
+def _lowest(logits: FloatArray) -> FloatArray:
+    """Returns the smallest finite logit of each row, (n, 1)."""
+    return np.where(np.isneginf(logits), np.inf, logits).min(axis=1, keepdims=True)
+
+
+def as_array(given: Given) -> NDArray[Any]:
+    """Returns what was given as one array: numbers, or objects if they are texts."""
+    values = given.values
+    if hasattr(values, "detach"):  # PyTorch's: of any device and precision, with or without gradient
+        return np.asarray(values.detach().cpu().double())
     try:
-        table = pd.read_csv(path, header=None)
-    except (OSError, ValueError) as error:
-        raise unusable(path, f"no table that can be read ({why(error)})") from error
-    if indexed := bool(table[0].isna()[0]):  # an index, which has no heading
-        table = table.drop(columns=0)
-    numbers = table.apply(pd.to_numeric, errors="coerce")
-    if numbers[1:].notna().all(axis=None):
-        first, k = [*numbers.iloc[0]], table.shape[1]
-        named, counted = numbers.iloc[0].isna().any(), k > 1 and first in ([*range(k)], [*range(1, k + 1)])
-        columns = table.iloc[0].astype(str) if named else table.columns
-        table = numbers[int(named or counted or indexed) :].set_axis(columns, axis=1)
-    return table if table.shape[1] > 1 else table.iloc[:, 0]
-
-
-def opened(given: Any, what: str, columns: Sequence[str] = ()) -> tuple[Any, str, Sequence[str]]:
-    """Returns what a file holds or is given, its name in messages, and the names of a table's columns.
-
-    If the columns have names, they are put in the order of `columns`, which must be the same names.
-    """
-    found, what = (read_file(Path(given)), str(given)) if isinstance(given, Path | str) else (given, what)
-    names = tuple(getattr(found, "columns", ()))
-    own = names if all(isinstance(name, str) for name in names) else ()
-    if not (own and columns) or own == columns:
-        return found, what, own
-    if sorted(own) != sorted(columns):
-        both = [shorten(", ".join(names), 80) for names in (own, columns)]
-        raise UnusableInput(f"{what} has the columns {both[0]}; of the labelled images they are {both[1]}")
-    return found[[*columns]], what, columns
-
-
-def read_numbers(given: Array, what: str, *shape: int | None) -> tuple[str, NDArray[Any]]:
-    """Returns the name in messages, and finite numbers of this shape; None is any size of two or more."""
-    given, what, _ = opened(given, what)
-    if hasattr(given, "detach"):  # PyTorch's: of any device and precision, with or without gradient
-        given = given.detach().cpu().double()
-    try:
-        values = np.asarray(given)
-        values = values.astype(np.float64) if values.dtype == object else values  # of missing numbers
+        array = np.asarray(values)
+        texts = array.dtype == object and any(isinstance(each, str | bytes) for each in array.ravel())
+        return array.astype(np.float64) if array.dtype == object and not texts else array
     except (TypeError, ValueError, RuntimeError) as error:
-        raise UnusableInput(
-            f"{what}: no numbers that make one array ({why(error)}): join batches by numpy.concatenate or "
-            "torch.cat"
-        ) from error
-    problem = ""
-    if values.dtype.kind not in "fiu":
-        problem = f"holds {values.dtype}, not numbers"
-    elif values.ndim != len(shape) or any(
-        n < 2 if size is None else n != size for n, size in zip(values.shape, shape, strict=True)
-    ):
+        parts = isinstance(values, Sequence) and all(hasattr(each, "shape") for each in values)
+        fix = "join the batches by numpy.concatenate" if parts else "give one row of numbers for each image"
+        raise UnusableInput(f"{given.what}: a {type(values).__name__} that makes no array: {fix}") from error
+
+
+def _two_dimensional(values: NDArray[Any], what: str, probabilities: bool) -> NDArray[Any]:
+    """Returns numbers (n, k), of one probability an image (n,) or (n, 1) those of both classes."""
+    if values.dtype.kind not in "fiub":
+        raise UnusableInput(f"{what} holds {_first_text(values)}, not numbers")
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        return values
+    if probabilities:
+        return np.column_stack([1 - values.astype(np.float64), values])
+    raise UnusableInput(
+        f"{what} has one number an image, and the kit estimates the accuracy of classes: of the log-odds z "
+        "of two classes make the columns 0 and z; of the second class's probabilities say --probabilities"
+    )
+
+
+def _first_text(values: NDArray[Any]) -> str:
+    """Returns the first value that is no number, to be shown, or the type of all."""
+    texts = [value for value in values.ravel()[:1000] if isinstance(value, str | bytes)]
+    return ascii(str(texts[0]))[:50] if texts else str(values.dtype)
+
+
+def _check_shape(values: NDArray[Any], what: str, shape: Shape) -> None:
+    """Raise UnusableInput for numbers of another shape; None is any size of two or more."""
+    fits = values.ndim == len(shape) and all(
+        n >= 2 if size is None else n == size for n, size in zip(values.shape, shape, strict=True)
+    )
+    if not fits:
         wanted = ", ".join("2 or more" if size is None else str(size) for size in shape)
-        single = "; of one output z for two classes make the columns 0 and z"
-        problem = f"must have the shape ({wanted}), got {values.shape}{single * (values.shape[1:] == (1,))}"
-    elif not (fit := (np.abs(values) < LARGEST).reshape(len(values), -1).all(axis=1)).all():
-        problem = f"holds NaN, infinite or too large values (above 3e38), first in row {fit.argmin()}"
-        problem += ": leave such images out"
-    if problem:
-        raise UnusableInput(f"{what} {problem}")
-    return what, values
+        raise UnusableInput(f"{what} must have the shape ({wanted}), got {values.shape}")
 
 
-def read_logits(
-    given: Array,
-    what: str,
-    probabilities: bool = False,
-    shape: tuple[int | None, int | None] = (None, None),
-) -> FloatArray:
-    """Returns the given logits, float32 (n, k); probabilities are turned into their logarithms."""
-    name, values = read_numbers(given, what, *shape)
-    values = values.astype(np.float64)
-    low, high, sums = values.min(), values.max(), values.sum(axis=1)
-    fractions = low >= 0 and np.allclose(sums, 1, rtol=ROUNDED)
-    problem = ""
-    if 0 <= low < 1 and np.allclose(sums, 100, rtol=ROUNDED):
-        problem = "percentages: divide by 100, and say so with --probabilities"
-    elif probabilities and not fractions:
-        problem = "no probabilities (rows from 0 up, of sum 1): leave --probabilities out for logits"
-    elif not probabilities and fractions:
-        problem = "probabilities, not logits: say so with --probabilities"
-    elif not probabilities and low >= 0 and high <= 1 and high - low > 0.9:
-        problem = (
-            "numbers from 0 to 1 whose rows have other sums than 1, as after a sigmoid: give the logits; "
-            "where they are cosines, multiply them by the model's scale"
-        )
-    if problem:
-        raise UnusableInput(f"{name} holds {problem}")
-    return (np.log(np.maximum(values, LEAST)) if probabilities else values).astype(np.float32)
-
-
-def read_labels(given: Array, logits: FloatArray, classes: Sequence[str] = ()) -> IntArray:
-    """Returns the class of each labelled image, int64 (n,), a column of its logits (n, k), or its name."""
-    n, k = logits.shape
-    found, name, _ = opened(given, "labels")
-    texts = np.asarray(found)
-    if classes and texts.dtype.kind in "fiu":
-        called = np.array([f"{value:.15g}" for value in texts.ravel()])
-        texts = called if {*called} <= {*classes} else texts  # names that are numbers, in any order
-    if texts.dtype.kind in "OU":
-        names = [*map(str, texts)][len(texts) - n == 1 :]  # below a heading
-        if unknown := {*names} - {*classes}:
-            fix = "give --classes, a file of the model's classes in order, one a line"
-            raise UnusableInput(f"{name} holds {min(unknown)!r}, which is no named class: {fix}")
-        texts = np.array([*map(classes.index, names)])
-    _, values = read_numbers(texts, f"{name}, a label for each row of logits,", n)
-    if (values != np.rint(values)).any() or values.min() < 0 or values.max() >= k:
+def read_features(given: Given, shape: Shape) -> FloatArray:
+    """Returns features of images, float32 (n, d), all finite."""
+    values = as_array(given)
+    if values.dtype.kind not in "fiub":
+        raise UnusableInput(f"{given.what} holds {_first_text(values)}, not numbers")
+    _check_shape(values, given.what, shape)
+    finite = (np.abs(values) < LARGEST).all(axis=1)
+    if not finite.all():
         raise UnusableInput(
-            f"{name} must hold whole numbers, the column of each image's class in the logits, 0 to {k - 1}; "
-            f"they go from {values.min():g} to {values.max():g}"
+            f"{given.what} holds NaN, infinite or too large values (above 3e38), first in row "
+            f"{finite.argmin()}: leave such images out"
         )
-    labels = values.astype(np.int64)
+    return values.astype(np.float32)
+
+
+def read_labels(given: Given, n: int, k: int, classes: Sequence[str] = ()) -> IntArray:
+    """Returns the class of each labelled image, int64 (n,), from the number or name of its logits' column.
+
+    Of a table with several columns the labels are the one that is called so; in numbers (n, k) that are 0 but
+    for one 1 a row, the 1 marks the class.
+    """
+    values = _label_column(given, n, k)
+    texts = _as_class_texts(values, n, classes)
+    if texts is not None:
+        if unknown := sorted({*texts} - {*classes}):
+            raise UnusableInput(_unknown_class(given.what, unknown, classes))
+        places = {name: place for place, name in enumerate(classes)}
+        values = np.array([places[text] for text in texts])
+    _check_shape(values, f"{given.what}, a label for each row of logits,", (n,))
+    numbers = values.astype(np.float64)
+    if not (np.isfinite(numbers).all() and (numbers == np.rint(numbers)).all()):
+        raise UnusableInput(
+            f"{given.what} must hold whole numbers, got {numbers[numbers != np.rint(numbers)][0]:g}: the kit "
+            "estimates the accuracy of classes, no regression"
+        )
+    if numbers.min() < 0 or numbers.max() >= k:
+        raise UnusableInput(
+            f"{given.what} must hold whole numbers, the column of each image's class in the logits, 0 to "
+            f"{k - 1}; they go from {numbers.min():g} to {numbers.max():g}"
+        )
+    labels = numbers.astype(np.int64)
     check_enough(labels)
     return labels
+
+
+def _label_column(given: Given, n: int, k: int) -> NDArray[Any]:
+    """Returns the labels (n,) in whatever was given."""
+    values = given.values
+    if isinstance(values, pd.DataFrame) and values.shape[1] > 1 and given.columns:
+        called = [name for name in given.columns if name.casefold() in LABEL_COLUMNS]
+        if len(called) == 1:
+            values = values[called[0]]
+    array = as_array(replace(given, values=values))
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim == 2 and array.dtype.kind in "fiub":
+        marks = np.isin(array, (0, 1)).all()
+        if marks and array.shape[1] == k and (array.sum(axis=1) == 1).all():
+            return array.argmax(axis=1)
+        if marks and array.shape == (n, k):
+            raise UnusableInput(
+                f"{given.what} has several classes an image, or none: the kit estimates the accuracy of "
+                "classes of which each image has one"
+            )
+    return array.astype(np.int64) if array.dtype == bool else array
+
+
+def _as_class_texts(values: NDArray[Any], n: int, classes: Sequence[str]) -> list[str] | None:
+    """Returns labels as names of classes, without a heading; None if they are numbers of columns."""
+    if values.dtype.kind in "OUS":
+        names = [each.decode() if isinstance(each, bytes) else str(each) for each in values.ravel()]
+        return names[1:] if len(names) == n + 1 else names
+    if classes and values.dtype.kind in "fiu":
+        called = [f"{value:.15g}" for value in values.ravel()]
+        return called if {*called} <= {*classes} else None  # names that are numbers, in any order
+    return None
+
+
+def _unknown_class(what: str, unknown: Sequence[str], classes: Sequence[str]) -> str:
+    """Returns the line about labels that name no class."""
+    if not classes:
+        return (
+            f"{what} holds {unknown[0]!a}, which is no named class: give --classes, a file of the "
+            "model's classes in order, one a line"
+        )
+    both = [", ".join(map(ascii, names[:SHOWN])) for names in (unknown, classes)]
+    return f"{what} holds {both[0]}, which are not among the {len(classes)} classes: {both[1]}, ..."
 
 
 def check_enough(labels: IntArray) -> None:

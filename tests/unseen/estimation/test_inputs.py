@@ -11,6 +11,7 @@ from torch.utils.data import DataLoader, TensorDataset
 import unseen
 from submission.errors import UnusableInput
 from unseen.estimation.inputs import beside, by_name, comparable, read_labels, read_logits, windows
+from unseen.estimation.tables import read
 
 RNG = np.random.default_rng(0)
 LOGITS = RNG.normal(size=(60, 4)).astype(np.float32)
@@ -32,19 +33,21 @@ NAMES = ["ant", "bee", "cat", "dog"]
         (100 * PROBABILITIES, True, "percentages: divide by 100"),
         (100 * PROBABILITIES, False, "percentages: divide by 100"),
         (1 / (1 + np.exp(-3 * LOGITS)), False, "after a sigmoid"),
-        ([LOGITS[:40], LOGITS[40:]], False, "no numbers that make one array"),
-        ([["a", None]], False, "no numbers that make one array"),
-        (np.full((60, 4), "a"), False, "holds <U1, not numbers"),
+        (PROBABILITIES / 2, True, "several labels an image"),
+        ([LOGITS[:40], LOGITS[40:]], False, "join the batches by numpy.concatenate"),
+        ([["a", None]], False, "holds 'a', not numbers"),
+        (np.full((60, 4), "0,5"), False, "holds '0,5', not numbers"),
         (NAN, False, r"NaN, infinite or too large values \(above 3e38\), first in row 7"),
         (LARGE, False, "first in row 9"),
-        (LOGITS[0], False, r"\(2 or more, 2 or more\), got \(4,\)"),
-        (LOGITS[:, :1], False, "of one output z for two classes"),
+        (LOGITS[0], False, "one number an image"),
+        (LOGITS[:, :1], False, "of the log-odds z of two classes make the columns 0 and z"),
+        (LOGITS[None], False, r"\(2 or more, 2 or more\), got \(1, 60, 4\)"),
         (LOGITS[:0], False, r"got \(0, 4\)"),
     ],
 )
 def test_logits_that_are_none_are_told(values, probabilities, message):
     with pytest.raises(UnusableInput, match=f"x.* {message}"):
-        read_logits(values, "x", probabilities)
+        read_logits(read(values, "x"), probabilities)
 
 
 def test_tables_archives_and_names_of_classes_are_read(tmp_path):
@@ -59,17 +62,18 @@ def test_tables_archives_and_names_of_classes_are_read(tmp_path):
     pd.Series(names[labels]).to_csv(tmp_path / "names.csv", index=False, header=False)
     pd.Series(names[labels], name="label").to_csv(tmp_path / "headed-names.csv", index=False)
     for file in ("one.npz", "headed.csv", "bare.csv", "indexed.csv", "counted.csv", "counted-from-1.csv"):
-        assert read_logits(tmp_path / file, "x") == pytest.approx(LOGITS, abs=1e-6)
+        assert read_logits(read(tmp_path / file, "x")) == pytest.approx(LOGITS, abs=1e-6)
     pd.Series(names[labels], name="label").to_csv(tmp_path / "indexed-names.csv")
     files = [tmp_path / f"{kind}names.csv" for kind in ("", "headed-", "indexed-")]
     for given in (names[labels], [*names[labels]], *files, labels, tmp_path / "counted-indexed.csv"):
-        assert (read_labels(given, LOGITS, tuple(names)) == labels).all()
+        assert (read_labels(read(given, "labels"), 60, 4, tuple(names)) == labels).all()
     for numbers in (("2", "0", "11", "3"), ("9", "8", "7", "6")):
         pd.Series(np.array(numbers, int)[labels]).to_csv(tmp_path / "numbers.csv", index=False, header=False)
-        assert (read_labels(tmp_path / "numbers.csv", LOGITS, numbers) == labels).all()
+        given = read(tmp_path / "numbers.csv", "labels")
+        assert (read_labels(given, 60, 4, numbers) == labels).all()
     (tmp_path / "empty.csv").write_text("")
-    with pytest.raises(UnusableInput, match=r"empty.csv: no table"):
-        read_logits(tmp_path / "empty.csv", "x")
+    with pytest.raises(UnusableInput, match=r"empty.csv: holds no table"):
+        read(tmp_path / "empty.csv", "x")
 
 
 def test_columns_are_known_by_their_names(tmp_path):
@@ -85,12 +89,15 @@ def test_columns_are_known_by_their_names(tmp_path):
     pd.testing.assert_frame_equal(found.table, same.table)
     assert found.sets[0].shares == pytest.approx(same.sets[0].shares)
     assert found.classes == tuple(NAMES)
-    with pytest.raises(UnusableInput, match=r"other.csv has the columns cat, owl, .* they are ant, bee, cat"):
+    with pytest.raises(
+        UnusableInput,
+        match=r"other.csv has the columns owl; those of the labelled images have the columns ant",
+    ):
         unseen.estimate(val, labels, other)
 
 
 def test_probabilities_become_logits():
-    found = read_logits(PROBABILITIES, "x", True)
+    found = read_logits(read(PROBABILITIES, "x"), True)
     assert (found.argmax(axis=1) == LOGITS.argmax(axis=1)).all()
     assert np.exp(found).sum(axis=1) == pytest.approx(np.ones(60), abs=1e-4)
 
@@ -99,20 +106,22 @@ def test_probabilities_become_logits():
     ("labels", "message"),
     [
         (np.arange(59) % 4, r"\(60\), got \(59,\)"),
-        (np.zeros((60, 1), int), "shape"),
+        (np.arange(180).reshape(60, 3), "shape"),
+        (np.ones((60, 4), int), "several classes an image"),
+        ([None, *["bee"] * 59], "'None', which is no named class"),
         (np.full(60, "cat"), "'cat', which is no named class: give --classes"),
         (pd.Series(["cat"] * 60, dtype=object), "no named class"),
         (np.arange(60) % 5, "0 to 3; they go from 0 to 4"),
         (np.arange(60) % 4 - 1, "0 to 3; they go from -1 to 2"),
-        (np.full(60, 0.5), "whole numbers"),
+        (np.full(60, 0.5), "got 0.5: the kit estimates the accuracy of classes, no regression"),
         (np.zeros(60, int), "60 labelled images of 1 classes are too few"),
     ],
 )
 def test_labels_that_do_not_fit_are_told(labels, message):
     with pytest.raises(UnusableInput, match=message):
-        read_labels(labels, LOGITS)
+        read_labels(read(labels, "labels"), 60, 4)
     with pytest.raises(UnusableInput, match="49 labelled images of 4 classes are too few: give 50 or more"):
-        read_labels(np.arange(49) % 4, LOGITS[:49])
+        read_labels(read(np.arange(49) % 4, "labels"), 49, 4)
 
 
 @pytest.mark.parametrize("d", [8, 1000])
@@ -146,8 +155,8 @@ def test_tensors_and_tables_are_read_as_arrays_are():
     tensor = torch.tensor(LOGITS, requires_grad=True)
     table = pd.DataFrame(LOGITS, index=range(60, 0, -1))
     for given in (tensor, table, table.astype(object), table.astype("Float32"), LOGITS.tolist()):
-        np.testing.assert_array_equal(read_logits(given, "x"), LOGITS)
-    np.testing.assert_allclose(read_logits(tensor.bfloat16(), "x"), LOGITS, rtol=0.01)
+        np.testing.assert_array_equal(read_logits(read(given, "x")), LOGITS)
+    np.testing.assert_allclose(read_logits(read(tensor.bfloat16(), "x")), LOGITS, rtol=0.01)
     for given in (tensor, table):
         assert list(by_name(given)) == ["set 1"]
         assert len(beside((given, given), ["today"], "features")) == 2

@@ -1,0 +1,78 @@
+"""Classes that look exchanged: labels in another order than the columns of the model's logits."""
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.stats import binom
+
+from submission.arrays import IntArray
+
+FAR_BETTER = 3.0
+"""Images that another order explains, for each image that the given order does."""
+AGAINST = 0.2
+"""Largest share of the classes in a cycle that the given order explains at least as well."""
+MOST = 0.5
+"""Smallest share of a cycle's images that another order explains."""
+CHANCE = 0.01
+"""Largest probability, in each half, that chance alone prefers another order as clearly in any cycle."""
+
+
+def exchanged_classes(predicted: IntArray, labels: IntArray, classes: int) -> list[tuple[int, int]]:
+    """Returns pairs of a label and the class that seems to be meant by it; none if the order seems right.
+
+    Half of the images say which order explains the confusions best (an assignment on the confusion matrix),
+    and the other half test each of its cycles; a pair counts if it is in such a cycle for either half.
+
+    Args:
+        predicted: Predicted class of each labelled image, int64 (n,).
+        labels: Label of each image, int64 (n,).
+        classes: Number of classes.
+    """
+    first, second = (_confusion(predicted[rows], labels[rows], classes) for rows in _halves(labels))
+    return sorted(_supported(first, second) & _supported(second, first))
+
+
+def _halves(labels: IntArray) -> tuple[IntArray, IntArray]:
+    """Returns the rows of two halves of the images, with the same share of every class up to rounding."""
+    order = np.argsort(labels, kind="stable")
+    return order[::2], order[1::2]
+
+
+def _confusion(predicted: IntArray, labels: IntArray, classes: int) -> IntArray:
+    """Returns the number of images (k, k) of each label (row) and predicted class (column)."""
+    places = labels * classes + predicted
+    return np.bincount(places, minlength=classes**2).reshape(classes, classes)
+
+
+def _supported(searched: IntArray, tested: IntArray) -> set[tuple[int, int]]:
+    """Returns the pairs in the cycles of the best order of one confusion matrix that the other supports."""
+    cycles = _cycles(linear_sum_assignment(searched, maximize=True)[1])
+    pairs = set[tuple[int, int]]()
+    for cycle in cycles:
+        meant = np.roll(cycle, -1)
+        given = tested[cycle, cycle]
+        other = tested[cycle, meant]
+        far_better = other.sum() >= max(FAR_BETTER * given.sum(), MOST * tested[cycle].sum())
+        by_chance = len(cycles) * binom.sf(other.sum() - 1, other.sum() + given.sum(), 0.5)
+        if far_better and by_chance <= CHANCE and (other <= given).mean() <= AGAINST:
+            pairs |= set(zip(cycle.tolist(), meant.tolist(), strict=True))
+    return pairs
+
+
+def _cycles(order: IntArray) -> list[IntArray]:
+    """Returns the cycles of a permutation (k,) with two or more classes.
+
+    >>> [cycle.tolist() for cycle in _cycles(np.array([0, 3, 2, 4, 1]))]
+    [[1, 3, 4]]
+    """
+    seen = np.zeros(len(order), dtype=bool)
+    cycles = []
+    for start in range(len(order)):
+        cycle = []
+        place = start
+        while not seen[place]:
+            seen[place] = True
+            cycle.append(place)
+            place = int(order[place])
+        if len(cycle) > 1:
+            cycles.append(np.array(cycle))
+    return cycles
