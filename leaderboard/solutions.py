@@ -17,10 +17,10 @@ from submission.scoring import SCORER, score_parts
 from submission.solution import (
     COUNTING,
     SolutionRow,
+    built_solution,
     counting_rows,
     parse_solution,
     solution_bytes,
-    whole_solution,
 )
 from submission.tracks import TRACKS
 
@@ -45,7 +45,7 @@ def version(competition: Competition, ledger: Ledger, digest: str | None = None)
     data = None if digest is None else ledger.file(digest)
     if data is not None:
         return parse_solution(data, f"version {digest} of the solution", competition.ids("test"))
-    built = whole_solution(competition)
+    built = built_solution(competition)
     if digest not in (None, hashlib.sha256(solution_bytes(built)).hexdigest()):
         raise UnusableInput(f"version {digest} of the solution is missing: restore it from a backup")
     return built

@@ -21,7 +21,7 @@ from submission.errors import UnusableInput
 from submission.files import read_text
 from submission.ids import split_id
 from submission.metrics import Score, rmse_interval, score, skill
-from submission.predictions import read_predictions
+from submission.parser import parse
 from submission.scoring import read_targets, validate
 from submission.solution import SolutionRow
 from submission.table import cell, text_table
@@ -124,29 +124,25 @@ class Targets:
     @classmethod
     def of_validation(cls, competition: Competition, metric: str | None = None) -> "Targets":
         """Returns the targets of the validation sets for one metric, by default the ranking one."""
-        if not competition.sets("val"):
-            raise UnusableInput(f"{competition.root} has no validation sets to score against")
-        targets = read_targets(competition, "val")
-        names = competition.by_metric(targets)[metric or competition.metrics[0]]
-        groups = validation_groups(competition)
-        kinds = [groups[split_id(name)[1]] for name in names]
-        return cls._of(competition, "val", {name: targets[name] for name in names}, kinds)
+        return validation_targets(competition)[metric or competition.metrics[0]]
 
     @classmethod
     def of_solution(cls, competition: Competition, rows: Iterable[SolutionRow]) -> "Targets":
         """Returns the targets in rows of the solution; a set that the build did not record is a family."""
-        rows, families = list(rows), _recorded_families(competition)
+        rows = list(rows)
+        families = _recorded_families(competition)
         kinds = [(row.group, families.get(row.set, f"set {row.set}")) for row in rows]
-        return cls._of(competition, "test", {row.id: row.prediction for row in rows}, kinds)
+        return cls.of_values(competition, "test", {row.id: row.prediction for row in rows}, kinds)
 
     @classmethod
-    def _of(
+    def of_values(
         cls,
         competition: Competition,
         part: str,
         targets: Mapping[str, float],
         kinds: Sequence[tuple[str, str]],
     ) -> "Targets":
+        """Returns the targets of sets of "val" or "test", {id: fraction}, of these groups and families."""
         return cls(
             ids=tuple(targets),
             values=np.array(list(targets.values()), dtype=np.float64),
@@ -166,9 +162,18 @@ class Targets:
         ids = tuple(np.array(self.ids, dtype=object)[chosen])
         return Targets(ids, self.values[chosen], self.variances[chosen], tuple(groups), tuple(families))
 
+    def of_ids(self, ids: Iterable[str]) -> "Targets":
+        """Returns the targets of these ids, in the order of all."""
+        chosen = frozenset(ids)
+        return self.subset(np.array([name in chosen for name in self.ids], dtype=bool))
+
     def of_subject(self, subject: str) -> "Targets":
         """Returns the targets of one subject."""
-        return self.subset(np.array([split_id(name)[0] == subject for name in self.ids]))
+        return self.of_ids(name for name in self.ids if split_id(name)[0] == subject)
+
+    def by_metric(self, competition: Competition) -> dict[str, "Targets"]:
+        """Returns the targets of each metric, the ranking one first."""
+        return {metric: self.of_ids(ids) for metric, ids in competition.by_metric(self.ids).items()}
 
     def by_group(self) -> dict[str, "Targets"]:
         """Returns all targets, as `ALL`, and those of each group."""
@@ -206,6 +211,16 @@ class Targets:
         return 100 * (np.array([predictions[name] for name in self.ids]) - self.values)
 
 
+def validation_targets(competition: Competition) -> dict[str, Targets]:
+    """Returns the targets of the validation sets for each metric, the ranking one first; reads files once."""
+    if not competition.sets("val"):
+        raise UnusableInput(f"{competition.root} has no validation sets to score against")
+    values = read_targets(competition, "val")
+    groups = validation_groups(competition)
+    kinds = [groups[split_id(name)[1]] for name in values]
+    return Targets.of_values(competition, "val", values, kinds).by_metric(competition)
+
+
 def validation_groups(competition: Competition) -> dict[str, tuple[str, str]]:
     """Returns group and family of each validation set, by its name, in the competition's order."""
     if VALIDATION_GROUPS not in competition.files:
@@ -229,12 +244,10 @@ def _variances(competition: Competition, part: str, targets: Mapping[str, float]
         shares = np.array(list(targets.values()))
         sizes = np.array([competition.sizes[part][split_id(name)[1]] for name in targets])
         return shares * (1 - shares) / sizes
-    path = competition.file(NOISE["val"]) if part == "val" else competition.root / NOISE["test"]
-    if not path.is_file():
+    if part == "test" and not (competition.root / DEVIATIONS).is_file():
         return np.full(len(targets), np.nan)
-    if part == "test":
-        competition.sealed(DEVIATIONS)
-    deviations = read_predictions(path, competition.ids(part), column="deviation")
+    data = competition.data(NOISE["val"]) if part == "val" else competition.sealed(DEVIATIONS)
+    deviations = parse(data, competition.ids(part), NOISE[part], column="deviation")
     return np.square([deviations[name] for name in targets])
 
 
@@ -347,16 +360,27 @@ def score_validation(competition: Competition, path: Path, metric: str | None = 
     return Targets.of_validation(competition, metric).score(validate(competition, path, "val"))
 
 
-def validation_tables(competition: Competition, methods: Methods) -> dict[str, list[list[str]]]:
-    """Returns `score_cells` on the validation sets by title, one for each metric, with `CONSTANT` too."""
-    methods, found = {CONSTANT: constant_predictions(competition, "val"), **methods}, {}
-    for metric, title in zip(competition.metrics, competition.titles, strict=True):
-        caption = f"{title} on {len(competition.sets('val'))} validation sets"
-        found[caption] = score_cells(Targets.of_validation(competition, metric), methods)
-    return found
+def validation_tables(
+    competition: Competition, methods: Methods, targets: Mapping[str, Targets] | None = None
+) -> dict[str, list[list[str]]]:
+    """Returns `score_cells` on the validation sets by title, one for each metric, with `CONSTANT` too.
+
+    `targets` are those of `validation_targets`, if they have been read.
+    """
+    everything = {CONSTANT: constant_predictions(competition, "val"), **methods}
+    parts = validation_targets(competition) if targets is None else targets
+    sets = len(competition.sets("val"))
+    return {
+        f"{title} on {sets} validation sets": score_cells(parts[metric], everything)
+        for metric, title in zip(competition.metrics, competition.titles, strict=True)
+    }
 
 
 def validation_report(competition: Competition, methods: Methods) -> str:
     """Returns the scores of predictions for the validation sets as text, a table for each metric."""
-    tables = validation_tables(competition, methods)
+    return tables_text(validation_tables(competition, methods))
+
+
+def tables_text(tables: Mapping[str, list[list[str]]]) -> str:
+    """Returns tables of scores by title as text, above what they mean."""
     return "\n\n".join([*(f"{title}\n{text_table(rows)}" for title, rows in tables.items()), LEGEND])

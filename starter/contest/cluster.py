@@ -255,12 +255,12 @@ def _code() -> str:
 class Copied(Competition):
     """A competition in a separate folder; public files are copied there from the cache on demand."""
 
-    def file(self, relative: str) -> Path:
+    def listed(self, relative: str) -> Path:
         """See `Competition`."""
-        path = self.public / relative
-        if relative in self.files and not path.exists():
+        path = super().listed(relative)
+        if not path.exists():
             write_bytes(path, cache_of(self.root).read(f"{INPUTS}/{self.files[relative]}"))
-        return super().file(relative)
+        return path
 
 
 def use_one_thread() -> None:
