@@ -197,7 +197,11 @@ class Targets:
 
     def score(self, predictions: Mapping[str, float]) -> Score:
         """Returns the score of predictions, {id: fraction}."""
-        return score(predictions, dict(zip(self.ids, self.values.tolist(), strict=True)))
+        return score(predictions, self.by_id())
+
+    def by_id(self) -> dict[str, float]:
+        """Returns the targets, {id: fraction}."""
+        return dict(zip(self.ids, self.values.tolist(), strict=True))
 
     def group_scores(self, predictions: Mapping[str, float]) -> dict[str, float]:
         """Returns `BY_GROUP` and the RMSE of each group, in points; {} with fewer than two groups."""
@@ -211,13 +215,18 @@ class Targets:
         return 100 * (np.array([predictions[name] for name in self.ids]) - self.values)
 
 
-def validation_targets(competition: Competition) -> dict[str, Targets]:
-    """Returns the targets of the validation sets for each metric, the ranking one first; reads files once."""
+def validation_targets(
+    competition: Competition, groups: Mapping[str, tuple[str, str]] | None = None
+) -> dict[str, Targets]:
+    """Returns the targets of the validation sets for each metric, the ranking one first.
+
+    Files are read once; `groups` are the `validation_groups`, if they have been read.
+    """
     if not competition.sets("val"):
         raise UnusableInput(f"{competition.root} has no validation sets to score against")
     values = read_targets(competition, "val")
-    groups = validation_groups(competition)
-    kinds = [groups[split_id(name)[1]] for name in values]
+    known = validation_groups(competition) if groups is None else groups
+    kinds = [known[split_id(name)[1]] for name in values]
     return Targets.of_values(competition, "val", values, kinds).by_metric(competition)
 
 
@@ -337,6 +346,11 @@ def constant_predictions(competition: Competition, part: str) -> dict[str, float
     targets: dict[str, list[float]] = {}
     for name, value in read_targets(competition, "train").items():
         targets.setdefault(split_id(name)[0], []).append(value)
+    return means_of(competition, part, targets)
+
+
+def means_of(competition: Competition, part: str, targets: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """Returns the same from the targets of the meta-train sets by subject, if they have been read."""
     means = {subject: sum(values) / len(values) for subject, values in targets.items()}
     return {name: means[split_id(name)[0]] for name in competition.ids(part)}
 
@@ -360,20 +374,19 @@ def score_validation(competition: Competition, path: Path, metric: str | None = 
     return Targets.of_validation(competition, metric).score(validate(competition, path, "val"))
 
 
-def validation_tables(
-    competition: Competition, methods: Methods, targets: Mapping[str, Targets] | None = None
-) -> dict[str, list[list[str]]]:
-    """Returns `score_cells` on the validation sets by title, one for each metric, with `CONSTANT` too.
+def validation_tables(competition: Competition, methods: Methods) -> dict[str, list[list[str]]]:
+    """Returns `score_cells` on the validation sets by title, one for each metric, with `CONSTANT` too."""
+    constant = constant_predictions(competition, "val")
+    return tables_of(competition, validation_targets(competition), {CONSTANT: constant, **methods})
 
-    `targets` are those of `validation_targets`, if they have been read.
-    """
-    everything = {CONSTANT: constant_predictions(competition, "val"), **methods}
-    parts = validation_targets(competition) if targets is None else targets
-    sets = len(competition.sets("val"))
-    return {
-        f"{title} on {sets} validation sets": score_cells(parts[metric], everything)
-        for metric, title in zip(competition.metrics, competition.titles, strict=True)
-    }
+
+def tables_of(
+    competition: Competition, targets: Mapping[str, Targets], methods: Methods
+) -> dict[str, list[list[str]]]:
+    """Returns `score_cells` by title from the targets of the validation sets for each metric."""
+    count = len(competition.sets("val"))
+    titled = zip(competition.titles, targets.values(), strict=True)
+    return {f"{title} on {count} validation sets": score_cells(part, methods) for title, part in titled}
 
 
 def validation_report(competition: Competition, methods: Methods) -> str:

@@ -16,9 +16,8 @@ from oracle import ORACLES
 from submission.competition import Competition
 from submission.errors import UnusableInput
 from submission.files import replacing
-from submission.ids import split_id
-from submission.scoretable import LEGEND, validation_groups, validation_report, validation_tables
-from submission.scoring import read_targets, validate
+from submission.scoretable import LEGEND, tables_text
+from submission.scoring import validate
 from submission.table import html_table
 
 if TYPE_CHECKING:
@@ -89,12 +88,12 @@ class Evaluation(pd.DataFrame):
 
     def __repr__(self) -> str:
         """Returns the scores over all sets for a terminal, a line for each method; `to_string` has all."""
-        return validation_report(self.report.competition, self.report.predictions)
+        return tables_text(self.report.tables)
 
     def _repr_html_(self) -> str:
         """Returns the same tables for a notebook."""
-        tables = validation_tables(self.report.competition, self.report.predictions)
-        return "".join([*(html_table(rows, title) for title, rows in tables.items()), f"<p>{LEGEND}</p>"])
+        tables = [html_table(rows, title) for title, rows in self.report.tables.items()]
+        return "".join([*tables, f"<p>{LEGEND}</p>"])
 
     @property
     def _constructor(self) -> type[pd.DataFrame]:
@@ -102,10 +101,12 @@ class Evaluation(pd.DataFrame):
 
     def predictions(self) -> pd.DataFrame:
         """Returns the predictions for the validation sets, by id: group, target, and a column per method."""
-        targets = read_targets(self.report.competition, "val")
-        groups = validation_groups(self.report.competition)
-        known = {"group": {name: groups[split_id(name)[1]][0] for name in targets}, "target": targets}
-        return pd.DataFrame({**known, **self.report.predictions}).rename_axis("id")
+        parts = self.report.targets.values()
+        groups = {name: group for part in parts for name, group in zip(part.ids, part.groups, strict=True)}
+        targets = {name: value for part in parts for name, value in part.by_id().items()}
+        columns = {"group": groups, "target": targets, **self.report.predictions}
+        ids = list(self.report.competition.ids("val"))
+        return pd.DataFrame(columns).loc[ids].rename_axis("id")
 
     def plot(self) -> "Drawn":  # type: ignore[override]
         """Returns a figure of predicted against true values of the validation sets.
@@ -155,7 +156,7 @@ def evaluate(
     """
     chosen = methods_given(methods, methods_of(contest.track), contest.track)
     report = compared(contest, chosen, device, note)
-    table = Evaluation([asdict(line) for line in report.lines()])
+    table = Evaluation([asdict(line) for line in report.lines])
     table.report = report
     return table
 
