@@ -2,9 +2,9 @@
 
     OMP_NUM_THREADS=1 python benchmarks/speed/reads.py [FOLDER]
 
-Builds a small competition of each track with 12 and 6 predicted methods in FOLDER, or takes those that are there,
-and prints for each call: files below the competition's folder that were opened for reading, those opened more
-than once, and SHA-256 that were computed.
+Builds a small competition of each track with 12 and 6 predicted methods in FOLDER, or takes those that are
+there. Prints for each call the files below the competition's folder that were opened for reading, those opened
+more than once, and SHA-256 that were computed.
 """
 
 import hashlib
@@ -13,6 +13,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,9 +76,8 @@ def main() -> None:
         unseen.evaluate(contests["accuracy"], EVALUATED)  # observes what is missing
         count = Count()
         for track, contest in contests.items():
-            print(
-                f"publish, {METHODS[track]} methods: {count.of(contest.root, lambda of=contest: publish(of))}"
-            )
+            figures = count.of(contest.root, partial(publish, contest))
+            print(f"publish, {METHODS[track]} methods: {figures}")
         contest = contests["accuracy"]
         table = None
 

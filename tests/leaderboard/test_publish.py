@@ -1,6 +1,7 @@
 """What is published before and after the end: of teams, of the kit's methods, of private rows."""
 
 import csv
+import os
 import re
 import shutil
 import sys
@@ -253,3 +254,22 @@ def test_pairs_that_the_paired_test_parts_are_counted(tmp_path: Path) -> None:
     assert organizer_table(competition).splitlines()[-1] == (
         "For 2 of 3 pairs (67 %) the difference is significant (paired test, 5 % over all pairs by Holm)."
     )
+
+
+def test_every_file_of_a_method_is_read_once(
+    competition: Competition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = competition.root / "submissions"
+    for name in ("constant", "half"):
+        write_predictions(folder / f"{name}.csv", dict.fromkeys(competition.ids("test"), 0.5))
+    as_predicted(competition)
+    opened: list[str] = []
+    real = os.open
+
+    def counted(path: str, *arguments: int, **named: int) -> int:
+        opened.append(str(path))
+        return real(path, *arguments, **named)
+
+    monkeypatch.setattr(os, "open", counted)
+    assert len(publish(competition).standings) == 2
+    assert [opened.count(str(folder / f"{name}.csv")) for name in ("constant", "half")] == [1, 1]

@@ -138,3 +138,16 @@ def test_the_report_of_detectors_speaks_of_their_metric(ood_contest, tmp_path):
     axes = Figure().subplots()
     draw_predictions(axes, found, found.runs[0])
     assert [axes.get_xlabel(), axes.get_ylabel()] == [f"true {quantity}, %", f"predicted {quantity}, %"]
+
+
+@pytest.mark.parametrize("names", [("constant",), METHODS])
+def test_public_files_are_read_once_however_many_methods_there_are(contest, monkeypatch, names):
+    read, real = [], type(contest).data
+    monkeypatch.setattr(type(contest), "data", lambda self, file: read.append(file) or real(self, file))
+    report = run_report(contest, {name: BASELINES[name] for name in names})
+    assert report.lines
+    assert report.tables
+    assert all(report.rmse(name) > 0 for name in names)
+    assert [read.count(file) for file in ("val/groups.csv", "val/targets.csv", "train/targets.csv")] == [
+        1
+    ] * 3
