@@ -270,7 +270,8 @@ def row_hash(values: Sequence[object]) -> str:
 
 def chain_problems(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Returns a line for every break in the chain of all events."""
-    problems, previous = [], GENESIS
+    problems = []
+    previous = GENESIS
     for number, row in enumerate(rows, 1):
         if row["number"] != number:
             problems.append(f"row {row['number']} is where row {number} should be: rows were removed")

@@ -89,7 +89,8 @@ def rescore(
             for entry in ledger.entries()
             if entry.status == "scored"
         }
-        now, solution = clock(), ledger.keep_file(solution_bytes(rows))
+        now = clock()
+        solution = ledger.keep_file(solution_bytes(rows))
         ledger.append(now, "solution", scorer=SCORER, solution=solution, note=reason.strip())
         for number, score in found.items():
             ledger.append(now, "score", entry=number, scorer=SCORER, solution=solution, **score)

@@ -208,7 +208,8 @@ def _enter(
 
 def _answered(competition: Competition, entered: _Entered) -> Receipt:
     """Returns the answer to a valid submission, with its public score if a team gets one."""
-    score, answer = None, "entered; there are no scores before the end"
+    score = None
+    answer = "entered; there are no scores before the end"
     if scores_before_end(competition, entered.public):
         score = public_score(competition, entered.scores["public"])
         shown = f"{score:.{competition.decimals}f}"

@@ -41,7 +41,8 @@ def verify(competition: Competition, heads: Collection[str] = ()) -> Verified:
     """
     with opened(competition) as ledger:
         ledger.check_published(competition, heads)
-        rows, entries = ledger.rows(), ledger.entries()
+        rows = ledger.rows()
+        entries = ledger.entries()
         problems = chain_problems(rows)
         if not problems:  # otherwise rows say nothing about files
             solutions = {

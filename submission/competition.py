@@ -146,7 +146,8 @@ class Competition(BaseModel):
 
         If there is a solution, the hashes that `sealed` compares are written to ``private/build.json`` first.
         """
-        text, record = self.model_dump_json(indent=2) + "\n", self.root / RECORD
+        text = self.model_dump_json(indent=2) + "\n"
+        record = self.root / RECORD
         if (self.root / SOLUTION).is_file():
             known = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
             files = [file for file in (SOLUTION, DEVIATIONS) if (self.root / file).exists()]

@@ -326,7 +326,8 @@ def score_cells(targets: Targets, methods: Methods) -> list[list[str]]:
 
     A column without any number is left out, such as the interval of sets of few families.
     """
-    parts, lines = targets.by_group(), score_lines(targets, methods)
+    parts = targets.by_group()
+    lines = score_lines(targets, methods)
     rmse = {(line.method, line.group): line.rmse for line in lines}
     _, *groups = parts
     rows = [["method", "RMSE", "interval", "skill", "MAE", "Spearman", BY_GROUP, *groups]]
@@ -362,7 +363,8 @@ def constant_error(competition: Competition) -> float:
     """
     part = "val" if competition.sets("val") else "train"
     try:
-        targets, predicted = read_targets(competition, part), constant_predictions(competition, part)
+        targets = read_targets(competition, part)
+        predicted = constant_predictions(competition, part)
     except UnusableInput:
         return 100 / math.sqrt(12)
     ranking = competition.by_metric(targets)[competition.metrics[0]]

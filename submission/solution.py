@@ -97,5 +97,6 @@ def counting_rows(
     competition: Competition, rows: Iterable[SolutionRow], metric: str | None = None
 ) -> tuple[SolutionRow, ...]:
     """Returns the rows among `rows` that count for `metric`, by default the ranking one."""
-    track, metric = TRACKS[competition.track], metric or competition.metrics[0]
+    track = TRACKS[competition.track]
+    metric = metric or competition.metrics[0]
     return tuple(row for row in rows if row.usage in COUNTING and track.metric(row.subject) == metric)

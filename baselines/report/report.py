@@ -167,7 +167,8 @@ def run_report(
     val: dict[str, FloatArray] = {}
     runs: list[Run] = []
     for subject, opened in open_subjects(competition, needs, device).items():
-        meta, observed = opened.meta_train(), opened.observations("val")
+        meta = opened.meta_train()
+        observed = opened.observations("val")
         train[subject] = np.asarray(meta.targets, np.float64)
         val[subject] = np.array([true[make_id(subject, name)] for name in competition.sets("val")])
         chosen = progress(methods.items(), f"fit for {subject}", unit="methods")

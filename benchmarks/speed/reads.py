@@ -3,7 +3,7 @@
     OMP_NUM_THREADS=1 python benchmarks/speed/reads.py [FOLDER]
 
 Builds a small competition of each track with 12 and 6 predicted methods in FOLDER, or takes those that are
-there. Prints for each call the files below the competition's folder that were opened for reading, those opened
+there. Prints for each call the files below its folder that were opened for reading, those opened
 more than once, and SHA-256 that were computed.
 """
 

@@ -69,7 +69,8 @@ def methods(track: str = "accuracy") -> pd.DataFrame:
         the method reads besides the logits), `parameters`, and `runs` ("by default", "with --all" or "if
         named").
     """
-    kit, when = methods_of(track), runs(track)
+    kit = methods_of(track)
+    when = runs(track)
     rows = {name: (each.summary, each.needs, each.parameters(), when[name]) for name, each in kit.items()}
     columns = ["summary", "needs", "parameters", "runs"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("method")
