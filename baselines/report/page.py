@@ -2,7 +2,7 @@
 
 import io
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import matplotlib
@@ -53,7 +53,7 @@ def write_report(report: Report, folder: Path) -> tuple[Path, Path]:
     return html, table
 
 
-def _section(report: Report, subject: str, lines: list[Line]) -> dict[str, object]:
+def _section(report: Report, subject: str, lines: Sequence[Line]) -> dict[str, object]:
     """Returns the data of the page about one subject; methods from the best to the worst over all sets."""
     mine = [line for line in lines if line.subject == subject]
     found = {run.method: run for run in report.runs if run.subject == subject}

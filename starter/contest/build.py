@@ -145,14 +145,12 @@ def _built(
     track = TRACKS[settings.track]
     read = _Read.of(settings, device, root / "public")
     fit = _fitter(root, settings, read, device)
-    look = _look(settings, read.load, fit, cache_of(root))
-    plan = track.plan(settings, read.splits, test_seed, look)
+    plan = track.plan(settings, read.splits, test_seed, _look(settings, read.load, fit, cache_of(root)))
     check_inputs(root, {**_inputs(settings, read), **plan.inputs})
     referees = fit()
     draft, labels = _drafted(root, settings, read, plan, referees)
     packed = referee_needs(referees)
-    wanted = [need for need in (*track.needs, *reads) if not unmet((need,), draft)]
-    needs = tuple(dict.fromkeys([*wanted, *packed]))
+    needs = _observable(draft, (*track.needs, *reads, *packed))
     if cluster:
         cluster.observe(draft, needs, tuple(labels), device)
         sweep(root, age=0)
@@ -160,10 +158,15 @@ def _built(
     files = _write_targets(draft, targets, deviations)
     files += pack_referees(draft, packed, device) if referees else []
     public_count = _write_private(draft, plan, targets, deviations, test_seed)
-    hashes = {**draft.files, **_hashes(root / "public", files)}
-    competition = draft.model_copy(update={"files": hashes, **settings.rules(public_count)})
+    known = {"files": {**draft.files, **_hashes(root / "public", files)}, **settings.rules(public_count)}
+    competition = draft.model_copy(update=known)
     competition.save()
     return competition
+
+
+def _observable(draft: Competition, fields: Iterable[str]) -> tuple[str, ...]:
+    """Returns those of the fields that can be observed in a competition, each once."""
+    return tuple(dict.fromkeys(field for field in fields if not unmet((field,), draft)))
 
 
 def _fitter(root: Path, settings: Settings, read: _Read, device: str) -> Callable[[], tuple[Referee, ...]]:

@@ -52,7 +52,11 @@ class PlannedSet:
 
     def record(self) -> dict[str, object]:
         """Returns plain JSON values, for ``private/build.json``."""
-        shared = {"recipe": self.recipe.to_json(), "group": self.group, "family": self.family}
+        shared: dict[str, object] = {
+            "recipe": self.recipe.to_json(),
+            "group": self.group,
+            "family": self.family,
+        }
         return shared if self.base is None else {"base": self.base.to_json(), **shared}
 
 
