@@ -150,7 +150,7 @@ def _built(
     referees = fit()
     draft, labels = _drafted(root, settings, read, plan, referees)
     packed = referee_needs(referees)
-    needs = _observable(draft, (*track.needs, *reads, *packed))
+    needs = tuple(dict.fromkeys([*_observable(draft, (*track.needs, *reads)), *packed]))
     if cluster:
         cluster.observe(draft, needs, tuple(labels), device)
         sweep(root, age=0)
@@ -164,9 +164,9 @@ def _built(
     return competition
 
 
-def _observable(draft: Competition, fields: Iterable[str]) -> tuple[str, ...]:
-    """Returns those of the fields that can be observed in a competition, each once."""
-    return tuple(dict.fromkeys(field for field in fields if not unmet((field,), draft)))
+def _observable(draft: Competition, fields: Iterable[str]) -> list[str]:
+    """Returns those of the fields that can be observed in a competition."""
+    return [field for field in fields if not unmet((field,), draft)]
 
 
 def _fitter(root: Path, settings: Settings, read: _Read, device: str) -> Callable[[], tuple[Referee, ...]]:
