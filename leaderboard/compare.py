@@ -1,6 +1,9 @@
 """Which differences between the columns of a table are real: the board's statistics for any benchmark."""
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from statistics import NormalDist
 
@@ -36,32 +39,76 @@ def compare(scores: Path, *, families: str = "", lower: bool = False) -> str:
     drawn = Families.of(kinds, ["all"] * len(kinds))
     if len(drawn) < FEWEST_FAMILIES:
         raise unusable(scores, f"{len(drawn)} independent items or families: give {FEWEST_FAMILIES} or more")
-    order = np.argsort(values.mean(axis=1) * (1 if lower else -1), kind="stable")
-    values = values[order]
-    sums, half = drawn.sums(values), t_quantile(len(drawn) - 1) * standard_error(values, drawn)
-    found = paired_rank_groups(sums, BOOTSTRAP(0))
-    first, second = np.triu_indices(min(len(values), MOST), 1)
-    alone, together = resolvable(values[first] - values[second], drawn)
-    decimals = 1 - math.floor(math.log10(alone)) if alone > 0 else 2
-    rows = [["system", "mean", f"{100 * LEVEL:.0f} % interval", "rank group"]]
-    for place, mean, around, groups in zip(order, values.mean(axis=1), half, found, strict=True):
-        ends = " to ".join(cell(end, decimals) for end in (mean - around, mean + around))
-        rows.append([harmless(names[place]), cell(mean, decimals), ends, " ".join(map(str, groups))])
-    told = f"{len(kinds)} items" + (f" of {len(drawn)} families" if families else "")
-    best = "lower" if lower else "higher"
-    sentences = [f"{told}; {best} is better. Systems that share a rank group are not told apart."]
-    if len(first):
-        most = f" The first {MOST} systems are compared." if len(values) > MOST else ""
-        reach, few = cell(together, decimals), ""
-        if 2.0 ** (1 - len(drawn)) * len(first) > 1 - LEVEL:
-            reach, few = "none", ": too few items or families"
-        both = f" if only this pair is compared, and {reach} if all {len(first)} pairs are{few}"
-        sentences += [
-            f"{decided_pairs(found)}{most}",
-            f"With {told}, a true difference of {cell(alone, decimals)} would be found {10 * POWER:.0f} "
-            f"times in 10{both * (len(first) > 1)}.",
-        ]
-    return "\n".join([text_table(rows), "", *sentences])
+    sign = 1 if lower else -1
+    order = np.argsort(sign * values.mean(axis=1), kind="stable")
+    ranked = Ranked([names[place] for place in order], values[order], drawn)
+    items = f"{len(kinds)} items of {len(drawn)} families" if families else f"{len(kinds)} items"
+    return "\n".join([text_table(ranked.rows()), "", *ranked.sentences(items, lower)])
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Systems, the best first.
+
+    Attributes:
+        names: Names of s systems.
+        values: Their scores (s, n).
+        families: The families of the n items.
+    """
+
+    names: Sequence[str]
+    values: FloatArray
+    families: Families
+
+    @cached_property
+    def rank_groups(self) -> list[tuple[int, ...]]:
+        """The rank groups of each system: two that share one are not told apart."""
+        return paired_rank_groups(self.families.sums(self.values), BOOTSTRAP(0))
+
+    @cached_property
+    def resolvable(self) -> tuple[float, float]:
+        """The differences of `resolvable` for the pairs that are compared."""
+        first, second = np.triu_indices(min(len(self.values), MOST), 1)
+        return resolvable(self.values[first] - self.values[second], self.families)
+
+    @property
+    def decimals(self) -> int:
+        """The number of decimals at which a resolvable difference has two digits."""
+        alone, _ = self.resolvable
+        return 1 - math.floor(math.log10(alone)) if alone > 0 else 2
+
+    def rows(self) -> list[list[str]]:
+        """Returns the cells of the table: means with their intervals, and groups."""
+        half = t_quantile(len(self.families) - 1) * standard_error(self.values, self.families)
+        rows = [["system", "mean", f"{100 * LEVEL:.0f} % interval", "rank group"]]
+        for name, mean, around, groups in zip(
+            self.names, self.values.mean(axis=1), half, self.rank_groups, strict=True
+        ):
+            ends = " to ".join(cell(end, self.decimals) for end in (mean - around, mean + around))
+            rows.append([harmless(name), cell(mean, self.decimals), ends, " ".join(map(str, groups))])
+        return rows
+
+    def sentences(self, items: str, lower: bool) -> list[str]:
+        """Returns what the table says, and which differences so many `items` can resolve."""
+        best = "lower" if lower else "higher"
+        about = f"{items}; {best} is better. Systems that share a rank group are not told apart."
+        pairs = math.comb(min(len(self.values), MOST), 2)
+        if not pairs:
+            return [about]
+        most = f" The first {MOST} systems are compared." if len(self.values) > MOST else ""
+        alone, _ = self.resolvable
+        found = f"With {items}, a true difference of {cell(alone, self.decimals)} would be found"
+        all_pairs = f" if only this pair is compared, and {self._reach(pairs)}" if pairs > 1 else ""
+        often = f"{10 * POWER:.0f} times in 10"
+        return [about, f"{decided_pairs(self.rank_groups)}{most}", f"{found} {often}{all_pairs}."]
+
+    def _reach(self, pairs: int) -> str:
+        """Returns the difference that is found if so many pairs are compared, in words."""
+        smallest = 2.0 ** (1 - len(self.families))  # p-value of the paired test
+        if smallest * pairs > 1 - LEVEL:
+            return f"none if all {pairs} pairs are: too few items or families"
+        _, together = self.resolvable
+        return f"{cell(together, self.decimals)} if all {pairs} pairs are"
 
 
 def read_scores(path: Path, families: str) -> tuple[list[str], FloatArray, list[str]]:
@@ -80,11 +127,17 @@ def read_scores(path: Path, families: str) -> tuple[list[str], FloatArray, list[
     for line, row in rows:
         for name in names:
             if not _number(row[name]):
-                told = f"{row[name]!r} is not a number" + "; is it a column for --families?" * (not families)
-                told = told if row[name] else "an empty cell: remove this item, or fill in a score"
-                raise unusable(path, f"line {line}, column {name!r}: {told}")
+                raise unusable(path, f"line {line}, column {name!r}: {_no_number(row[name], families)}")
     values = np.array([[float(row[name]) for _, row in rows] for name in names])
     return names, values, [row[families] if families else str(line) for line, row in rows]
+
+
+def _no_number(text: str, families: str) -> str:
+    """Returns what is wrong with a field that is no number."""
+    if not text:
+        return "an empty cell: remove this item, or fill in a score"
+    problem = f"{text!r} is not a number"
+    return problem if families else f"{problem}; is it a column for --families?"
 
 
 def _number(text: str) -> bool:
@@ -99,7 +152,8 @@ def standard_error(values: FloatArray, families: Families) -> FloatArray:
 
     It is that of a ratio of sums over families of unequal sizes (Cochran, Sampling Techniques, 1977, 2.11).
     """
-    count, mean = len(families), values.mean(axis=-1, keepdims=True)
+    count = len(families)
+    mean = values.mean(axis=-1, keepdims=True)
     apart = families.sums(values) - mean * families.sizes
     return np.asarray(np.sqrt(count / (count - 1) * (apart**2).sum(axis=-1)) / values.shape[-1])
 
@@ -111,7 +165,8 @@ def resolvable(differences: FloatArray, families: Families) -> tuple[float, floa
     """
     if not len(differences):
         return 0.0, 0.0
-    error, normal = float(np.median(standard_error(differences, families))), NormalDist()
+    error = float(np.median(standard_error(differences, families)))
+    normal = NormalDist()
     points = (normal.inv_cdf(1 - (1 - LEVEL) / 2 / tests) for tests in (1, len(differences)))
     alone, together = (t_quantile(len(families) - 1, point) + normal.inv_cdf(POWER) for point in points)
     return alone * error, together * error

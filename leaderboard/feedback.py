@@ -45,7 +45,8 @@ def error_left(submissions: int, sets: int) -> float:
 
 def price(competition: Competition) -> str:
     """Returns a sentence on what submissions cost; "" for practice, and where none are scored."""
-    limit, rows = competition.total_limit, public_rows(competition)
+    limit = competition.total_limit
+    rows = public_rows(competition)
     if competition.visibility == "practice" or limit is None or not scores_before_end(competition, rows):
         return ""
     sets = sets_of(competition, rows)

@@ -14,7 +14,6 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import secrets
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -26,10 +25,10 @@ from urllib.parse import quote
 
 import numpy as np
 
+from leaderboard.heads import published_heads, write_heads
 from submission.arrays import FloatArray
 from submission.competition import Competition
 from submission.errors import UnusableInput
-from submission.files import read_head
 
 VERSION = 2
 FINALS = 2
@@ -41,12 +40,6 @@ COLUMNS = (
 """The columns of an event, without its hash."""
 GENESIS = "0" * 64
 """The previous hash of the first row, and the head of an empty ledger."""
-PUBLISHED = ("leaderboard.html", "leaderboard.md")
-"""The files of the competition's folder that hold published heads, besides receipts."""
-RECENT = 100
-"""Number of the newest receipts whose rows must be there; a chain that holds a row holds all before it."""
-_HEAD = re.compile(r'(?:^Ledger: `|<code id="head">|"row": ")([0-9a-f]{64})\b', re.MULTILINE)
-_MOST = 1 << 30
 _WAIT = 60.0  # seconds that a process waits for its turn
 _SCHEMA = (
     """CREATE TABLE events (
@@ -197,9 +190,9 @@ class Ledger:
         with contextlib.closing(sqlite3.connect(out)) as copied:
             return Ledger(copied).head
 
-    def check_published(self, competition: Competition, given: Collection[str] = ()) -> None:
-        """Refuse a ledger that lacks a published head: it is not the newest one, or was rewritten."""
-        for head in (*given, *published_heads(competition)):
+    def check_published(self, competition: Competition, heads: Collection[str]) -> None:
+        """Refuse a ledger that lacks one of these published heads: it is not the newest, or was rewritten."""
+        for head in heads:
             if not self.knows(head):
                 raise UnusableInput(
                     f"{ledger_path(competition)} has {self.newest()[0]:,} rows, but not the published head "
@@ -218,21 +211,35 @@ def opened(competition: Competition, writing: bool = False) -> Iterator[Ledger]:
     """Yield the ledger in one transaction, after the check that it has every published head.
 
     With `writing`, other writers wait, the file is made if there is none, and the changes are on disk when
-    the transaction ends, unless there is an error. Without it, rows are read as they are at one moment, also
-    from a copy that cannot be written.
+    the transaction ends, unless there is an error; then the new head is published. Without it, rows are read
+    as they are at one moment, also from a copy that cannot be written.
 
     Raises:
         UnusableInput: this is a participant's copy; the file is damaged, lacks a published head, is of
             another version, or cannot be used, as on a full disk.
     """
-    path = competition.require_private() / "contest.sqlite"
+    competition.require_private()
+    path = ledger_path(competition)
+    if writing and not path.exists():
+        with opened(competition):  # refuses to make a new ledger where one was published from
+            pass
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+    heads = published_heads(competition.root)  # before the ledger, which only grows
+    with _transaction(path, writing) as ledger:
+        ledger.check_published(competition, heads)
+        yield ledger
+    if writing:
+        # What is entered stays entered, whatever keeps this file from being written; its receipt has the row.
+        with contextlib.suppress(OSError, UnusableInput), _transaction(path) as ledger:
+            write_heads(competition.root, ledger.head)
+
+
+@contextlib.contextmanager
+def _transaction(path: Path, writing: bool = False) -> Iterator[Ledger]:
+    """Yield the ledger at `path` in one transaction; one that only reads keeps others from committing."""
+    mode = "rw" if os.access(path, os.W_OK) else "ro"
+    address = f"file:{quote(os.fsencode(path.absolute()))}?mode={mode}" if path.exists() else ":memory:"
     try:
-        if writing and not path.exists():
-            with opened(competition):  # refuses to make a new ledger where one was published from
-                pass
-            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
-        mode = "rw" if os.access(path, os.W_OK) else "ro"
-        address = f"file:{quote(os.fsencode(path.absolute()))}?mode={mode}" if path.exists() else ":memory:"
         connection = sqlite3.connect(address, timeout=_WAIT, isolation_level=None, uri=True)
         with contextlib.closing(connection):
             connection.execute("PRAGMA synchronous = FULL")
@@ -240,21 +247,16 @@ def opened(competition: Competition, writing: bool = False) -> Iterator[Ledger]:
             if connection.execute("PRAGMA user_version").fetchone() == (0,):
                 for statement in _SCHEMA:
                     connection.execute(statement)
-            ledger = Ledger(connection)
-            ledger.check_published(competition)
-            yield ledger
+            yield Ledger(connection)
             connection.execute("COMMIT" if writing else "ROLLBACK")
     except sqlite3.DatabaseError as error:
         raise UnusableInput(f"{path} cannot be used ({error}); if it is damaged, restore a backup") from error
 
 
-def published_heads(competition: Competition) -> list[str]:
-    """Returns the heads in the leaderboard's files and in the receipts, each after the word that names it."""
-    paths = [competition.root / name for name in PUBLISHED]
-    receipts = (competition.root / "receipts").glob("*.json")
-    paths += sorted(receipts, key=lambda path: (len(path.name), path.name))[-RECENT:]
-    texts = (read_head(path, _MOST).decode(errors="replace") for path in paths if path.is_file())
-    return [head for text in texts for head in _HEAD.findall(text)]
+def newest_head(competition: Competition) -> str:
+    """Returns the head of the ledger as it is now, without any check."""
+    with _transaction(ledger_path(competition)) as ledger:
+        return ledger.head
 
 
 def row_hash(values: Sequence[object]) -> str:
@@ -268,7 +270,8 @@ def row_hash(values: Sequence[object]) -> str:
 
 def chain_problems(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Returns a line for every break in the chain of all events."""
-    problems, previous = [], GENESIS
+    problems = []
+    previous = GENESIS
     for number, row in enumerate(rows, 1):
         if row["number"] != number:
             problems.append(f"row {row['number']} is where row {number} should be: rows were removed")

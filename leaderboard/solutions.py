@@ -17,10 +17,10 @@ from submission.scoring import SCORER, score_parts
 from submission.solution import (
     COUNTING,
     SolutionRow,
+    built_solution,
     counting_rows,
     parse_solution,
     solution_bytes,
-    whole_solution,
 )
 from submission.tracks import TRACKS
 
@@ -45,7 +45,7 @@ def version(competition: Competition, ledger: Ledger, digest: str | None = None)
     data = None if digest is None else ledger.file(digest)
     if data is not None:
         return parse_solution(data, f"version {digest} of the solution", competition.ids("test"))
-    built = whole_solution(competition)
+    built = built_solution(competition)
     if digest not in (None, hashlib.sha256(solution_bytes(built)).hexdigest()):
         raise UnusableInput(f"version {digest} of the solution is missing: restore it from a backup")
     return built
@@ -89,7 +89,8 @@ def rescore(
             for entry in ledger.entries()
             if entry.status == "scored"
         }
-        now, solution = clock(), ledger.keep_file(solution_bytes(rows))
+        now = clock()
+        solution = ledger.keep_file(solution_bytes(rows))
         ledger.append(now, "solution", scorer=SCORER, solution=solution, note=reason.strip())
         for number, score in found.items():
             ledger.append(now, "score", entry=number, scorer=SCORER, solution=solution, **score)

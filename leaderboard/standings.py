@@ -100,7 +100,8 @@ def _further(parts: Sequence[Targets], predicted: Mapping[str, float]) -> tuple[
 
 def while_running(competition: Competition, entries: Iterable[Entry], rows: int) -> list[Standing]:
     """Returns the teams with a valid submission and their best score of `rows` rows; nan if none is given."""
-    silent, found = not scores_before_end(competition, rows), []
+    silent = not scores_before_end(competition, rows)
+    found = []
     for made, scored in _by_team(entries):
         best = scored[0] if silent else _best(competition, scored)
         rmse = math.nan if silent else public_score(competition, best.public or 0.0)
@@ -203,7 +204,8 @@ def _enough(lines: Sequence[Standing], families: Families) -> bool:
 
 
 def _rounded(line: Standing, constant: float, decimals: int) -> Standing:
-    score, few = line.score.rounded(decimals), line.score.n < FEW
+    score = line.score.rounded(decimals)
+    few = line.score.n < FEW
     return replace(
         line,
         score=replace(score, mae=math.nan, spearman=math.nan) if few else score,
@@ -223,7 +225,9 @@ def _ranked(lines: Sequence[Standing], decimals: int) -> tuple[Standing, ...]:
 
 def _with_uncertainty(lines: Sequence[Standing], families: Families, decimals: int) -> tuple[Standing, ...]:
     """Returns the lines with intervals and tests, rounded coarsely, since they tell of labels."""
-    errors, rng, step = np.stack([line.errors for line in lines]), BOOTSTRAP(0), 10.0 ** (1 - decimals)
+    errors = np.stack([line.errors for line in lines])
+    rng = BOOTSTRAP(0)
+    step = 10.0 ** (1 - decimals)
     sums = families.sums(errors**2)
     low, high = families.interval(errors)
     ranks = rank_intervals(sums, families, decimals, rng)
@@ -256,7 +260,8 @@ def rank_intervals(
         weights[:, members] = rng.multinomial(len(members), np.full(len(members), 1 / len(members)), DRAWS)
     drawn = np.sqrt(weights @ sums.T / (weights @ families.sizes)[:, None])
     rank = competition_ranks(np.sqrt(sums.sum(axis=1) / families.sizes.sum()), decimals)
-    tail, ranks = (1 - LEVEL) / 2, competition_ranks(drawn, decimals)
+    tail = (1 - LEVEL) / 2
+    ranks = competition_ranks(drawn, decimals)
     best = np.minimum(np.quantile(ranks, tail, axis=0, method="lower"), rank)
     worst = np.maximum(np.quantile(ranks, 1 - tail, axis=0, method="higher"), rank)
     return list(zip(best.astype(int).tolist(), worst.astype(int).tolist(), strict=True))

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from leaderboard.feedback import public_score, scores_before_end
-from leaderboard.ledger import FINALS, opened
+from leaderboard.ledger import FINALS, Ledger, opened
 from leaderboard.solutions import version
 from leaderboard.teams import check_team, registered, team_id
 from submission.competition import Competition
@@ -86,59 +86,143 @@ def submit(
     """
     if not note.isprintable() or len(note) > LONGEST_NOTE:
         raise UnusableInput(f"--note must be a line of up to {LONGEST_NOTE} printable characters")
-    team = check_team(team)
-    competition.require_private()
-    data, predictions, invalid = None, None, None
-    try:
-        data = read_bytes(path, competition.ids("test"), follow=False)
-        predictions = parse(data, competition.ids("test"), str(path))
-    except InvalidSubmission as error:
-        invalid = error
-    digest = "" if data is None else hashlib.sha256(data).hexdigest()
+    name = check_team(team)
+    file = _handed_in(competition, path)
     with opened(competition, writing=True) as ledger:
-        now, before = clock(), len(ledger.teams())
         create = new_team or competition.visibility == "practice"
-        name = registered(competition, ledger, team, now, create)
-        key, created = team_id(name), len(ledger.teams()) > before
-        made = ledger.made(key)
-        left = check_open(competition, name, [time for _, time, *_ in made], now)
-        solution = version(competition, ledger)
-        counting = counting_rows(competition, solution)
-        scores = score_parts(predictions, counting) if predictions else {}
-        number = ledger.next_entry()
-        if data is not None:
-            ledger.keep_file(data, predictions)
-        row = ledger.append(
-            now,
-            "submission",
-            entry=number,
-            team=name,
-            team_id=key,
-            file=printable(path.name),
-            digest=digest,
-            status="scored" if scores else "invalid",
-            scorer=SCORER,
-            solution=hashlib.sha256(solution_bytes(solution)).hexdigest(),
-            note=note.strip() or None,
-            **scores,
-        )
-    time = now.astimezone(timezone.utc).isoformat(timespec="seconds")
-    facts = {"team": name, "time": time, "file": printable(path.name), "digest": digest, "row": row}
-    facts["note"] = note.strip()
-    if invalid is not None:
-        keep_receipt(competition, number, {**facts, "answer": "invalid"})
-        entered = f"entered as submission {number}; invalid ones count too{left_text(competition, left)}"
-        raise InvalidSubmission(invalid.name, invalid.problems, entered) from invalid
-    rows = sum(row.usage == "Public" for row in counting)
-    score, answer = None, "entered; there are no scores before the end"
-    if scores_before_end(competition, rows):
-        score = public_score(competition, scores["public"])
-        shown = f"{score:.{competition.decimals}f}"
-        answer = f"public RMSE {shown} points, from {rows} of {len(counting)} predictions"
-    same = next((earlier for earlier, _, _, held in made if held == digest), None)
-    receipt = Receipt(number, score, answer, rows, left, same, created)
-    keep_receipt(competition, number, {**facts, **vars(receipt)})
+        entered = _enter(competition, ledger, file, team=name, note=note.strip(), now=clock(), create=create)
+    facts = {
+        "team": entered.team,
+        "time": entered.time.astimezone(timezone.utc).isoformat(timespec="seconds"),
+        "file": file.name,
+        "digest": file.digest,
+        "row": entered.row,
+        "note": note.strip(),
+    }
+    if file.invalid is not None:
+        keep_receipt(competition, entered.number, {**facts, "answer": "invalid"})
+        counted = f"invalid ones count too{left_text(competition, entered.left)}"
+        told = f"entered as submission {entered.number}; {counted}"
+        raise InvalidSubmission(file.invalid.name, file.invalid.problems, told) from file.invalid
+    receipt = _answered(competition, entered)
+    keep_receipt(competition, entered.number, {**facts, **vars(receipt)})
     return receipt
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file that was handed in: printable name, bytes (None if it is too large), predictions or problems."""
+
+    name: str
+    data: bytes | None
+    predictions: Mapping[str, float]
+    invalid: InvalidSubmission | None
+
+    @property
+    def digest(self) -> str:
+        """Its SHA-256; "" if it is too large to read."""
+        return "" if self.data is None else hashlib.sha256(self.data).hexdigest()
+
+
+def _handed_in(competition: Competition, path: Path) -> _File:
+    """Read a file as it is handed in, and parse it."""
+    ids = competition.ids("test")
+    name = printable(path.name)
+    data = None
+    try:
+        data = read_bytes(path, ids, follow=False)
+        return _File(name, data, parse(data, ids, str(path)), invalid=None)
+    except InvalidSubmission as error:
+        return _File(name, data, {}, invalid=error)
+
+
+@dataclass(frozen=True)
+class _Entered:
+    """A submission as it was entered.
+
+    Attributes:
+        number, row: Number of the submission, and hash of its row.
+        time: Time of the entry.
+        team: Name under which the team is registered.
+        created: True if the team was registered with this submission.
+        left: Number of further submissions today; None for any number.
+        same: Number of the team's earlier submission of the same file; None if there is none.
+        scores: Public and private RMSE in points; {} if the file is invalid.
+        public, counting: Numbers of public rows, and of all rows that count.
+    """
+
+    number: int
+    row: str
+    time: datetime
+    team: str
+    created: bool
+    left: int | None
+    same: int | None
+    scores: Mapping[str, float]
+    public: int
+    counting: int
+
+
+def _enter(
+    competition: Competition, ledger: Ledger, file: _File, team: str, note: str, now: datetime, create: bool
+) -> _Entered:
+    """Check a team's limits, score its file, and add it to the open ledger."""
+    before = len(ledger.teams())
+    name = registered(competition, ledger, team, now, create)
+    key = team_id(name)
+    made = ledger.made(key)
+    left = check_open(competition, name, [time for _, time, *_ in made], now)
+    solution = version(competition, ledger)
+    counting = counting_rows(competition, solution)
+    scores = score_parts(file.predictions, counting) if file.predictions else {}
+    number = ledger.next_entry()
+    if file.data is not None:
+        ledger.keep_file(file.data, file.predictions or None)
+    row = ledger.append(
+        now,
+        "submission",
+        entry=number,
+        team=name,
+        team_id=key,
+        file=file.name,
+        digest=file.digest,
+        status="scored" if scores else "invalid",
+        scorer=SCORER,
+        solution=hashlib.sha256(solution_bytes(solution)).hexdigest(),
+        note=note or None,
+        **scores,
+    )
+    return _Entered(
+        number=number,
+        row=row,
+        time=now,
+        team=name,
+        created=len(ledger.teams()) > before,
+        left=left,
+        same=next((earlier for earlier, _, _, digest in made if digest == file.digest), None),
+        scores=scores,
+        public=sum(line.usage == "Public" for line in counting),
+        counting=len(counting),
+    )
+
+
+def _answered(competition: Competition, entered: _Entered) -> Receipt:
+    """Returns the answer to a valid submission, with its public score if a team gets one."""
+    score = None
+    answer = "entered; there are no scores before the end"
+    if scores_before_end(competition, entered.public):
+        score = public_score(competition, entered.scores["public"])
+        shown = f"{score:.{competition.decimals}f}"
+        answer = f"public RMSE {shown} points, from {entered.public} of {entered.counting} predictions"
+    return Receipt(
+        number=entered.number,
+        score=score,
+        answer=answer,
+        rows=entered.public,
+        left=entered.left,
+        same=entered.same,
+        created=entered.created,
+    )
 
 
 def receipt_file(competition: Competition, number: int) -> Path:

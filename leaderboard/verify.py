@@ -36,12 +36,13 @@ class Verified:
 def verify(competition: Competition, heads: Collection[str] = ()) -> Verified:
     """Find rows that were altered or removed, and files and scores that do not match them.
 
-    A chain that was rewritten completely is found by heads that were published earlier: those in the
-    leaderboard's files and the receipts, and `heads`.
+    A chain that was rewritten completely is found by heads that were published earlier: those beside the
+    board and in the receipts, and `heads`.
     """
     with opened(competition) as ledger:
         ledger.check_published(competition, heads)
-        rows, entries = ledger.rows(), ledger.entries()
+        rows = ledger.rows()
+        entries = ledger.entries()
         problems = chain_problems(rows)
         if not problems:  # otherwise rows say nothing about files
             solutions = {

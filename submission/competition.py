@@ -24,7 +24,7 @@ from pydantic import (
 from typing_extensions import Self
 
 from submission.errors import UnusableInput, printable
-from submission.files import read_head, read_text, replacing, sha256, writable, write_text
+from submission.files import decoded, read_head, replacing, sha256, writable, write_text
 from submission.ids import SET, SUBJECT, make_id, split_id
 from submission.tracks import TRACKS
 
@@ -50,7 +50,7 @@ VISIBILITIES = {
 LARGEST_DESCRIPTION = 8 << 20
 """Largest size of competition.json in bytes, enough for 50,000 sets with their files."""
 LARGEST_TEXT = 1 << 30
-"""Largest size in bytes of a text file below ``public/``."""
+"""Number of bytes that are read of a text file below ``public/``, which is larger than any."""
 
 
 def _unique(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -151,7 +151,8 @@ class Competition(BaseModel):
 
         If there is a solution, the hashes that `sealed` compares are written to ``private/build.json`` first.
         """
-        text, record = self.model_dump_json(indent=2) + "\n", self.root / RECORD
+        text = self.model_dump_json(indent=2) + "\n"
+        record = self.root / RECORD
         if (self.root / SOLUTION).is_file():
             known = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
             files = [file for file in (SOLUTION, DEVIATIONS) if (self.root / file).exists()]
@@ -188,19 +189,20 @@ class Competition(BaseModel):
         self.sealed(DESCRIPTION)
         return self.private
 
-    def sealed(self, file: str) -> Path:
-        """Returns the path of `DESCRIPTION`, `SOLUTION` or `DEVIATIONS`, if it is as the build wrote it."""
+    def sealed(self, file: str) -> bytes:
+        """Returns the bytes of `DESCRIPTION`, `SOLUTION` or `DEVIATIONS`, if the build wrote them so."""
         try:
             known = json.loads((self.root / RECORD).read_text(encoding="utf-8"))["sha256"][file]
         except (OSError, ValueError, LookupError, TypeError):
             known = ""
-        if sha256(self.root / file) != known:
+        data = (self.root / file).read_bytes()
+        if hashlib.sha256(data).hexdigest() != known:
             raise UnusableInput(
                 f"{self.root / file} is not the file that the build recorded in {RECORD}: restore it from a "
                 f"backup, or remove {self.root / DESCRIPTION} and run the same `unseen build` again (to "
                 "correct a label: unseen rescore)"
             )
-        return self.root / file
+        return data
 
     def check_output(self, out: Path, suffix: str) -> Path:
         """Returns `out`, which must be outside ``public/`` and ``private/`` and end in `suffix`."""
@@ -225,19 +227,31 @@ class Competition(BaseModel):
         Raises:
             UnusableInput: the file is not part of the competition, is missing or was changed.
         """
+        path = self.listed(relative)
+        if not path.is_file() or sha256(path) != self.files[relative]:
+            raise _changed(path)
+        return path
+
+    def data(self, relative: str) -> bytes:
+        """Returns the bytes of a text file below ``public/``, read once, after the check of `file`."""
+        path = self.listed(relative)
+        data = read_head(path, LARGEST_TEXT) if path.is_file() else b""
+        if hashlib.sha256(data).hexdigest() != self.files[relative]:
+            raise _changed(path)
+        return data
+
+    def text(self, relative: str) -> str:
+        r"""Returns the text of a file below ``public/``, with "\n" line ends, after the check of `file`."""
+        return decoded(self.data(relative), self.public / relative)
+
+    def listed(self, relative: str) -> Path:
+        """Returns the path of a file below ``public/`` that the description lists, before its check."""
         path = self.public / relative
         if relative not in self.files:
             raise UnusableInput(
                 f"{path} is not part of the competition: public/competition.json does not list it"
             )
-        if not path.is_file() or sha256(path) != self.files[relative]:
-            state = "was changed or is damaged" if path.is_file() else "is missing"
-            raise UnusableInput(f"{path} {state}: unpack the competition again, or build it again")
         return path
-
-    def text(self, relative: str) -> str:
-        """Returns the text of a file below ``public/``, after the check of `file`."""
-        return read_text(self.file(relative), LARGEST_TEXT)
 
     @property
     def computes(self) -> str:
@@ -335,6 +349,12 @@ def _other_format(form: int) -> str:
     """Returns what to do with a folder of another format than this kit's."""
     release = RELEASES.get(form, "the newer release that built it")
     return f"is of format {form}, this kit reads {VERSION}: use {release} or build anew"
+
+
+def _changed(path: Path) -> UnusableInput:
+    """Returns the error about a public file that is not as the build wrote it."""
+    state = "was changed or is damaged" if path.is_file() else "is missing"
+    return UnusableInput(f"{path} {state}: unpack the competition again, or build it again")
 
 
 def _problem(error: ValidationError) -> str:

@@ -156,6 +156,11 @@ def read_text(path: Path, most: int = MAX_BYTES) -> str:
     data = read_head(path, most + 1)
     if len(data) > most:
         raise unusable(path, f"more than {most >> 20} MiB of text")
+    return decoded(data, path)
+
+
+def decoded(data: bytes, path: Path) -> str:
+    r"""Returns the text of a file's UTF-8 bytes, without byte order mark and with "\n" line ends."""
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

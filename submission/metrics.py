@@ -140,7 +140,8 @@ def rmse_interval(sums: FloatArray, sizes: FloatArray) -> tuple[FloatArray, Floa
     >>> print(f"{low:.2f} {math.sqrt(43 / 6):.2f} {high:.2f}")
     1.65 2.68 6.51
     """
-    families, total = sums.shape[-1], sums.sum(axis=-1)
+    families = sums.shape[-1]
+    total = sums.sum(axis=-1)
     if families < FEWEST_FAMILIES:
         return np.full(total.shape, np.nan), np.full(total.shape, np.nan)
     mean = total / sizes.sum()
@@ -157,7 +158,8 @@ def rmse_interval(sums: FloatArray, sizes: FloatArray) -> tuple[FloatArray, Floa
 @cache
 def _chi_square_ends(families: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Returns degrees of freedom from 1 to `families`, and the ends' ratios to the RMSE with each."""
-    known, tail = np.geomspace(1, families, _POINTS), (1 - CHI_SQUARE_LEVEL) / 2
+    known = np.geomspace(1, families, _POINTS)
+    tail = (1 - CHI_SQUARE_LEVEL) / 2
     low, high = (np.sqrt(known / chi2_quantile(share, known)) for share in (1 - tail, tail))
     return known, low, high
 
@@ -192,10 +194,12 @@ def chi2_quantile(share: float, freedom: FloatArray) -> FloatArray:
     for _ in range(50):
         x = (low + high) / 2
         term = np.exp(shape * np.log(x) - x - scale)
-        found, step = term.copy(), 1
+        found = term.copy()
+        step = 1
         while np.any(term > 1e-10 * found):
             term = term * x / (shape + step)
-            found, step = found + term, step + 1
+            found = found + term
+            step = step + 1
         low, high = np.where(found < share, x, low), np.where(found < share, high, x)
     return low + high
 

@@ -18,7 +18,8 @@ def write_archive(competition: Competition, out: Path) -> Path:
     """
     from submission.card import cards  # whose Jinja2 no other command of a participant needs
 
-    top, private = competition.root.resolve().name, competition.private.resolve()
+    top = competition.root.resolve().name
+    private = competition.private.resolve()
     competition.check_output(out, ".zip")
     paths = {name: competition.file(name) for name in sorted(competition.files)}
     paths["competition.json"] = competition.public / "competition.json"

@@ -21,7 +21,7 @@ from submission.errors import UnusableInput
 from submission.files import read_text
 from submission.ids import split_id
 from submission.metrics import Score, rmse_interval, score, skill
-from submission.predictions import read_predictions
+from submission.parser import parse
 from submission.scoring import read_targets, validate
 from submission.solution import SolutionRow
 from submission.table import cell, text_table
@@ -132,29 +132,25 @@ class Targets:
     @classmethod
     def of_validation(cls, competition: Competition, metric: str | None = None) -> "Targets":
         """Returns the targets of the validation sets for one metric, by default the ranking one."""
-        if not competition.sets("val"):
-            raise UnusableInput(f"{competition.root} has no validation sets to score against")
-        targets = read_targets(competition, "val")
-        names = competition.by_metric(targets)[metric or competition.metrics[0]]
-        groups = validation_groups(competition)
-        kinds = [groups[split_id(name)[1]] for name in names]
-        return cls._of(competition, "val", {name: targets[name] for name in names}, kinds)
+        return validation_targets(competition)[metric or competition.metrics[0]]
 
     @classmethod
     def of_solution(cls, competition: Competition, rows: Iterable[SolutionRow]) -> "Targets":
         """Returns the targets in rows of the solution; a set that the build did not record is a family."""
-        rows, families = list(rows), _recorded_families(competition)
+        rows = list(rows)
+        families = _recorded_families(competition)
         kinds = [(row.group, families.get(row.set, f"set {row.set}")) for row in rows]
-        return cls._of(competition, "test", {row.id: row.prediction for row in rows}, kinds)
+        return cls.of_values(competition, "test", {row.id: row.prediction for row in rows}, kinds)
 
     @classmethod
-    def _of(
+    def of_values(
         cls,
         competition: Competition,
         part: str,
         targets: Mapping[str, float],
         kinds: Sequence[tuple[str, str]],
     ) -> "Targets":
+        """Returns the targets of sets of "val" or "test", {id: fraction}, of these groups and families."""
         return cls(
             ids=tuple(targets),
             values=np.array(list(targets.values()), dtype=np.float64),
@@ -174,9 +170,18 @@ class Targets:
         ids = tuple(np.array(self.ids, dtype=object)[chosen])
         return Targets(ids, self.values[chosen], self.variances[chosen], tuple(groups), tuple(families))
 
+    def of_ids(self, ids: Iterable[str]) -> "Targets":
+        """Returns the targets of these ids, in the order of all."""
+        chosen = frozenset(ids)
+        return self.subset(np.array([name in chosen for name in self.ids], dtype=bool))
+
     def of_subject(self, subject: str) -> "Targets":
         """Returns the targets of one subject."""
-        return self.subset(np.array([split_id(name)[0] == subject for name in self.ids]))
+        return self.of_ids(name for name in self.ids if split_id(name)[0] == subject)
+
+    def by_metric(self, competition: Competition) -> dict[str, "Targets"]:
+        """Returns the targets of each metric, the ranking one first."""
+        return {metric: self.of_ids(ids) for metric, ids in competition.by_metric(self.ids).items()}
 
     def by_group(self) -> dict[str, "Targets"]:
         """Returns all targets, as `ALL`, and those of each group."""
@@ -200,7 +205,11 @@ class Targets:
 
     def score(self, predictions: Mapping[str, float]) -> Score:
         """Returns the score of predictions, {id: fraction}."""
-        return score(predictions, dict(zip(self.ids, self.values.tolist(), strict=True)))
+        return score(predictions, self.by_id())
+
+    def by_id(self) -> dict[str, float]:
+        """Returns the targets, {id: fraction}."""
+        return dict(zip(self.ids, self.values.tolist(), strict=True))
 
     def group_scores(self, predictions: Mapping[str, float]) -> dict[str, float]:
         """Returns `BY_GROUP` and the RMSE of each group, in points; {} with fewer than two groups."""
@@ -220,6 +229,21 @@ def legend(groups: Iterable[str]) -> str:
     meanings = [f"{name}: {words}" for name, words in GROUPS.items() if name in present]
     columns = f"{BY_GROUP}: each group of sets counts alike; {'; '.join(meanings)}."
     return f"{LEGEND}\n{columns}" if len(present) > 1 and meanings else LEGEND
+
+
+def validation_targets(
+    competition: Competition, groups: Mapping[str, tuple[str, str]] | None = None
+) -> dict[str, Targets]:
+    """Returns the targets of the validation sets for each metric, the ranking one first.
+
+    Files are read once; `groups` are the `validation_groups`, if they have been read.
+    """
+    if not competition.sets("val"):
+        raise UnusableInput(f"{competition.root} has no validation sets to score against")
+    values = read_targets(competition, "val")
+    known = validation_groups(competition) if groups is None else groups
+    kinds = [known[split_id(name)[1]] for name in values]
+    return Targets.of_values(competition, "val", values, kinds).by_metric(competition)
 
 
 def validation_groups(competition: Competition) -> dict[str, tuple[str, str]]:
@@ -245,12 +269,10 @@ def _variances(competition: Competition, part: str, targets: Mapping[str, float]
         shares = np.array(list(targets.values()))
         sizes = np.array([competition.sizes[part][split_id(name)[1]] for name in targets])
         return shares * (1 - shares) / sizes
-    path = competition.file(NOISE["val"]) if part == "val" else competition.root / NOISE["test"]
-    if not path.is_file():
+    if part == "test" and not (competition.root / DEVIATIONS).is_file():
         return np.full(len(targets), np.nan)
-    if part == "test":
-        competition.sealed(DEVIATIONS)
-    deviations = read_predictions(path, competition.ids(part), column="deviation")
+    data = competition.data(NOISE["val"]) if part == "val" else competition.sealed(DEVIATIONS)
+    deviations = parse(data, competition.ids(part), NOISE[part], column="deviation")
     return np.square([deviations[name] for name in targets])
 
 
@@ -320,7 +342,8 @@ def score_cells(targets: Targets, methods: Methods) -> list[list[str]]:
 
     A column without any number is left out, such as the interval of sets of few families.
     """
-    parts, lines = targets.by_group(), score_lines(targets, methods)
+    parts = targets.by_group()
+    lines = score_lines(targets, methods)
     rmse = {(line.method, line.group): line.rmse for line in lines}
     _, *groups = parts
     rows = [["method", "RMSE", "interval", "skill", "MAE", "Spearman", BY_GROUP, *groups]]
@@ -340,6 +363,11 @@ def constant_predictions(competition: Competition, part: str) -> dict[str, float
     targets: dict[str, list[float]] = {}
     for name, value in read_targets(competition, "train").items():
         targets.setdefault(split_id(name)[0], []).append(value)
+    return means_of(competition, part, targets)
+
+
+def means_of(competition: Competition, part: str, targets: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """Returns the same from the targets of the meta-train sets by subject, if they have been read."""
     means = {subject: sum(values) / len(values) for subject, values in targets.items()}
     return {name: means[split_id(name)[0]] for name in competition.ids(part)}
 
@@ -351,7 +379,8 @@ def constant_error(competition: Competition) -> float:
     """
     part = "val" if competition.sets("val") else "train"
     try:
-        targets, predicted = read_targets(competition, part), constant_predictions(competition, part)
+        targets = read_targets(competition, part)
+        predicted = constant_predictions(competition, part)
     except UnusableInput:
         return 100 / math.sqrt(12)
     ranking = competition.by_metric(targets)[competition.metrics[0]]
@@ -365,15 +394,25 @@ def score_validation(competition: Competition, path: Path, metric: str | None = 
 
 def validation_tables(competition: Competition, methods: Methods) -> dict[str, list[list[str]]]:
     """Returns `score_cells` on the validation sets by title, one for each metric, with `CONSTANT` too."""
-    methods, found = {CONSTANT: constant_predictions(competition, "val"), **methods}, {}
-    for metric, title in zip(competition.metrics, competition.titles, strict=True):
-        caption = f"{title} on {len(competition.sets('val'))} validation sets"
-        found[caption] = score_cells(Targets.of_validation(competition, metric), methods)
-    return found
+    constant = constant_predictions(competition, "val")
+    return tables_of(competition, validation_targets(competition), {CONSTANT: constant, **methods})
+
+
+def tables_of(
+    competition: Competition, targets: Mapping[str, Targets], methods: Methods
+) -> dict[str, list[list[str]]]:
+    """Returns `score_cells` by title from the targets of the validation sets for each metric."""
+    count = len(competition.sets("val"))
+    titled = zip(competition.titles, targets.values(), strict=True)
+    return {f"{title} on {count} validation sets": score_cells(part, methods) for title, part in titled}
 
 
 def validation_report(competition: Competition, methods: Methods) -> str:
     """Returns the scores of predictions for the validation sets as text, a table for each metric."""
-    tables = validation_tables(competition, methods)
-    below = legend(group for group, _ in validation_groups(competition).values())
-    return "\n\n".join([*(f"{title}\n{text_table(rows)}" for title, rows in tables.items()), below])
+    groups = [group for group, _ in validation_groups(competition).values()]
+    return tables_text(validation_tables(competition, methods), groups)
+
+
+def tables_text(tables: Mapping[str, list[list[str]]], groups: Iterable[str]) -> str:
+    """Returns tables of scores by title as text, above what they mean for sets of these groups."""
+    return "\n\n".join([*(f"{title}\n{text_table(rows)}" for title, rows in tables.items()), legend(groups)])

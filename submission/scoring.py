@@ -5,6 +5,7 @@ from pathlib import Path
 
 from submission.competition import Competition
 from submission.metrics import Score, score
+from submission.parser import parse
 from submission.predictions import read_predictions
 from submission.solution import COUNTING, SolutionRow
 
@@ -23,7 +24,9 @@ def validate(competition: Competition, path: Path, part: str = "test") -> dict[s
 
 def read_targets(competition: Competition, part: str) -> dict[str, float]:
     """Returns the targets of the "train" or "val" sets, {id: fraction}, in the order of the ids."""
-    return read_predictions(competition.file(f"{part}/targets.csv"), competition.ids(part), column="target")
+    file = f"{part}/targets.csv"
+    path = str(competition.public / file)
+    return parse(competition.data(file), competition.ids(part), path, column="target")
 
 
 def score_parts(predictions: Mapping[str, float], solution: Sequence[SolutionRow]) -> dict[str, float]:

@@ -73,6 +73,7 @@ def test_no_test_set_is_ordered_by_class(organizer):
     record = json.loads((organizer.private / "build.json").read_text())
     from starter.contest.accuracy.plan import render
     from starter.contest.build import load_source
+    from starter.contest.origin import Origin
     from starter.contest.plan import PlannedSet
     from starter.data.sets.recipe import Recipe
 
@@ -80,7 +81,8 @@ def test_no_test_set_is_ordered_by_class(organizer):
     repeats = []
     for entry in record["test"]:
         recipe = Recipe.from_json(entry["recipe"])
-        labels = render(PlannedSet(recipe, entry["group"], entry["family"], entry["base"]), base).labels
+        origin = Origin.from_json(entry["base"])
+        labels = render(PlannedSet(recipe, entry["group"], entry["family"], origin), base).labels
         shares = np.bincount(labels) / len(labels)
         repeats.append((labels[1:] == labels[:-1]).mean() - (shares**2).sum())
     assert abs(np.mean(repeats)) < 0.03

@@ -43,8 +43,10 @@ from submission.metrics import deviation_floor
 from submission.scoretable import ALL, Families
 from submission.tracks import TRACKS
 
-FAMILY, RANDOM = "family", "random"
-"""Names of the two kinds of splits: one family left out after the other, and the paper's random splits."""
+FAMILY = "family"
+"""Name of the splits that leave out one family after the other."""
+RANDOM = "random"
+"""Name of the paper's random splits."""
 FLOOR = "noise floor"
 """Name of the noise floor's line in tables of methods."""
 SWEPT = ("ratio", "size")
@@ -57,7 +59,10 @@ REFERENCES = (50, 100, 200, 500, 1000, 2000)
 METHODS: dict[str, Gscore] = {"gscore-ude-w": Ude(), "gscore-gmm-w": Gmm()}
 ACROSS = 4
 """Number of panels in a row."""
-DRAWS, FOLDS = 1000, 5
+DRAWS = 1000
+"""Number of draws of families for the deviation of an RMSE."""
+FOLDS = 5
+"""Number of parts of the families in the table of near and far mixes."""
 ALIKE = 1e-9
 """Largest range of values that count as equal, as a share of the largest of them."""
 
@@ -97,9 +102,14 @@ def deviations(meta: MetaTrain, metric: str) -> FloatArray:
 
     If the threshold of the mixes' FPR comes from the pool, the reference is used instead.
     """
-    reference, rng = reference_scores(meta.source), np.random.default_rng(0)
+    reference = reference_scores(meta.source)
+    rng = np.random.default_rng(0)
     mixes = zip(meta.sets, meta.ood, strict=True)
-    return np.array([deviation(metric, meta.fpr, reference, mix.scores, ood, rng) for mix, ood in mixes])
+    found = [
+        deviation(metric, meta.fpr, pool=reference, scores=mix.scores, is_ood=ood, rng=rng)
+        for mix, ood in mixes
+    ]
+    return np.array(found)
 
 
 def near_far_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
@@ -109,11 +119,13 @@ def near_far_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
     lower is better. rmse_deviation: over draws of families. pearson: of predictions with the truth. noise
     floor: what chance alone gives.
     """
-    rows, parts = [], divided(meta, FOLDS)
+    rows = []
+    parts = divided(meta, FOLDS)
     tested = np.concatenate([fold.test for fold in parts])
     kinds = np.array([ood_kind(each) for each in meta.ood_sets])[tested]
     families = np.array(["+".join(sorted(family)) for family in meta.families])[tested]
-    truth, chance = np.asarray(meta.targets, np.float64)[tested], deviations(meta, metric)[tested]
+    truth = np.asarray(meta.targets, np.float64)[tested]
+    chance = deviations(meta, metric)[tested]
     errors = {name: np.concatenate(_errors(each, meta, parts)) for name, each in OOD_BASELINES.items()}
     for kind in sorted(set(kinds)):
         mine = kinds == kind
@@ -127,7 +139,8 @@ def near_far_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
 def _spread(errors: FloatArray, families: NDArray[np.str_]) -> float:
     """Returns the standard deviation of the RMSE, in points, over `DRAWS` draws of whole families."""
     names, place = np.unique(families, return_inverse=True)
-    squares, sizes = np.bincount(place, errors**2), np.bincount(place)
+    squares = np.bincount(place, errors**2)
+    sizes = np.bincount(place)
     drawn = np.random.default_rng(0).integers(len(names), size=(DRAWS, len(names)))
     return 100 * float(np.sqrt(squares[drawn].sum(1) / sizes[drawn].sum(1)).std())
 
@@ -245,10 +258,13 @@ def _swept(
     size: Callable[[float, int], tuple[int, int]],
 ) -> pd.DataFrame:
     """Returns correlations on new mixes of each family by value; `size` gives their IND and OOD counts."""
-    rows, rng, reference = [], np.random.default_rng(0), reference_scores(meta.source)
+    rows = []
+    rng = np.random.default_rng(0)
+    reference = reference_scores(meta.source)
     ind, families = pooled(meta)
     for value in values:
-        mixes, drawn = [], []
+        mixes = []
+        drawn = []
         for ood in families.values():
             counts = size(value, min(len(ind), len(ood)))
             if min(counts) >= 2:
@@ -281,7 +297,8 @@ def references_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
     The mixes are the subject's own. pearson: 0 to 1, higher is better; size: reference images.
     """
     reference = np.random.default_rng(0).permutation(reference_scores(meta.source))
-    scores, targets = [mix.scores for mix in meta.sets], np.asarray(meta.targets, float)
+    scores = [mix.scores for mix in meta.sets]
+    targets = np.asarray(meta.targets, float)
     sizes = sorted({min(size, len(reference)) for size in REFERENCES})
     found = [best_correlation(Ude(), reference[:size], scores, targets) for size in sizes]
     return pd.DataFrame({"size": sizes, "pearson": found})
@@ -295,7 +312,8 @@ def best_correlation(
         return float("nan")
     method = clone(prototype).know(reference)
     rows = np.array([method.gscores(mix) for mix in mixes])
-    gscores, usable = rows[:, : len(TAUS)], rows[:, len(TAUS) :] > 0
+    gscores = rows[:, : len(TAUS)]
+    usable = rows[:, len(TAUS) :] > 0
     return abs(correlation(gscores[:, search_tau(gscores, usable, targets)], targets)[0])
 
 

@@ -2,7 +2,7 @@
 
 import io
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import matplotlib
@@ -34,7 +34,7 @@ def write_report(report: Report, folder: Path) -> tuple[Path, Path]:
     the validation sets with pictures, truths, predictions and errors.
     """
     page = templates(Path(__file__).parent)
-    lines = report.lines()
+    lines = report.lines
     page.filters["place"] = lambda points, end: f"{98 * points / end:.1f}"
     page.tests["number"] = lambda value: not math.isnan(value)
     text = page.get_template("template.html").render(
@@ -47,18 +47,20 @@ def write_report(report: Report, folder: Path) -> tuple[Path, Path]:
         pictured=PICTURED,
         shown=cell,
     )
-    html, table = folder / "report.html", folder / "report.csv"
+    html = folder / "report.html"
+    table = folder / "report.csv"
     write_text(html, text)
     write_text(table, report.csv())
     return html, table
 
 
-def _section(report: Report, subject: str, lines: list[Line]) -> dict[str, object]:
+def _section(report: Report, subject: str, lines: Sequence[Line]) -> dict[str, object]:
     """Returns the data of the page about one subject; methods from the best to the worst over all sets."""
     mine = [line for line in lines if line.subject == subject]
     found = {run.method: run for run in report.runs if run.subject == subject}
     runs = [found[line.method] for line in mine if line.group == ALL]
-    train, true = report.train[subject], report.val[subject]
+    train = report.train[subject]
+    true = report.val[subject]
     outside = (true < train.min()) | (true > train.max())
     ends = [line.rmse if math.isnan(line.high) else line.high for line in mine]
     most = max((line.rmse for line in mine), default=0.0)
@@ -90,7 +92,8 @@ def draw_indicator(axes: Axes, report: Report, run: Run) -> None:
     """Draw the targets of all sets, in %, against the run's indicator, with the fitted line."""
     assert run.indicators is not None
     values, line = run.indicators[np.argsort(run.indicators[:, 0])].T
-    train, quantity = 100 * report.train[run.subject], report.competition.quantity(run.subject)
+    train = 100 * report.train[run.subject]
+    quantity = report.competition.quantity(run.subject)
     axes.plot(values, 100 * line, color="black", linewidth=1)
     axes.scatter(run.indicators[: len(train), 0], train, s=6, color="0.6", label=f"meta-train ({len(train)})")
     _scatter(axes, report, run.indicators[len(train) :, 0], 100 * report.val[run.subject])
@@ -101,7 +104,8 @@ def _scatter(axes: Axes, report: Report, x: np.ndarray, y: np.ndarray) -> None:
     """Draw the validation sets at x (v,) and y (v,), with a mark for each group."""
     for number, group in enumerate(sorted({group for group, _ in report.groups})):
         chosen = report.members(group)
-        colour, mark = f"C{number % 10}", "os^D"[number % 4]
+        colour = f"C{number % 10}"
+        mark = "os^D"[number % 4]
         axes.scatter(x[chosen], y[chosen], 16, colour, marker=mark, label=f"{group} ({len(chosen)})")
 
 

@@ -6,6 +6,7 @@ The report reads no hidden labels, so a participant's copy gives the same report
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numpy as np
 
@@ -13,13 +14,22 @@ from baselines.contract.estimator import Estimator, Regressed, asked
 from baselines.contract.families import FEWEST
 from baselines.contract.guard import fitted, guarded, predict_each
 from starter.contest.tracks import open_subjects
-from starter.observing.observation import MetaTrain, Seen
+from starter.observing.observation import Seen
 from submission import Competition, UnusableInput, make_id
 from submission.arrays import FloatArray, IntArray
 from submission.page import harmless
 from submission.progress import progress
-from submission.scoretable import ALL, ScoreLine, Targets, score_lines, validation_groups
-from submission.scoring import read_targets
+from submission.scoretable import (
+    ALL,
+    CONSTANT,
+    ScoreLine,
+    Targets,
+    means_of,
+    score_lines,
+    tables_of,
+    validation_groups,
+    validation_targets,
+)
 from submission.table import csv_table
 from submission.tracks import TRACKS
 
@@ -68,37 +78,50 @@ class Report:
         competition: Competition with the validation sets.
         train: Targets of the meta-train sets, fractions (m,), by subject.
         val: Targets of the validation sets, fractions (v,), by subject.
+        groups: Group and family of each of the v validation sets.
+        targets: The same targets with their groups and variances, for each metric, the ranking one first.
         runs: Runs of every method on every subject.
     """
 
     competition: Competition
     train: Mapping[str, FloatArray]
     val: Mapping[str, FloatArray]
+    groups: tuple[tuple[str, str], ...]
+    targets: Mapping[str, Targets]
     runs: tuple[Run, ...]
 
-    def lines(self) -> list[Line]:
-        """Returns the lines of the table: per subject and group, methods from the best to the worst."""
+    @cached_property
+    def lines(self) -> tuple[Line, ...]:
+        """The lines of the table: per subject and group, methods from the best to the worst."""
         lines = []
         for subject, true in self.val.items():
             runs = {run.method: run for run in self.runs if run.subject == subject}
             metric = TRACKS[self.competition.track].metric(subject)
-            targets = Targets.of_validation(self.competition, metric).of_subject(subject)
+            targets = self.targets[metric].of_subject(subject)
             for line in score_lines(targets, self.predictions, subject):
                 held, width = _held(runs[line.method], true, self.members(line.group))
                 lines.append(Line(**vars(line), held=held, width=width))
-        return lines
+        return tuple(lines)
+
+    @cached_property
+    def tables(self) -> dict[str, list[list[str]]]:
+        """The tables of `submission.scoretable.validation_tables`, by title."""
+        train = {subject: targets.tolist() for subject, targets in self.train.items()}
+        constant = means_of(self.competition, "val", train)
+        return tables_of(self.competition, self.targets, {CONSTANT: constant, **self.predictions})
 
     def csv(self) -> str:
         """Returns the table as CSV; an unknown number is empty."""
-        rows = [vars(line).values() for line in self.lines()]
+        rows = [vars(line).values() for line in self.lines]
         texts = [[harmless(value) if isinstance(value, str) else value for value in row] for row in rows]
         return csv_table([[field.name for field in fields(Line)], *texts], decimals=4)
 
     def rmse(self, method: str) -> float:
         """Returns the RMSE of a method over all validation sets, in points, for the ranking metric."""
-        return Targets.of_validation(self.competition).score(self.predictions[method]).rmse
+        ranking = self.targets[self.competition.metrics[0]]
+        return ranking.score(self.predictions[method]).rmse
 
-    @property
+    @cached_property
     def predictions(self) -> dict[str, dict[str, float]]:
         """The predictions of each method, fractions by id."""
         found: dict[str, dict[str, float]] = {run.method: {} for run in self.runs}
@@ -106,11 +129,6 @@ class Report:
             ids = (make_id(run.subject, name) for name in self.competition.sets("val"))
             found[run.method].update(zip(ids, run.predicted.tolist(), strict=True))
         return found
-
-    @property
-    def groups(self) -> list[tuple[str, str]]:
-        """The group and the family of each of the v validation sets."""
-        return [*validation_groups(self.competition).values()]
 
     def members(self, group: str) -> IntArray:
         """Returns the indices of the validation sets in a group."""
@@ -142,32 +160,40 @@ def run_report(
     if not competition.sets("val"):
         raise UnusableInput(f"{competition.root} has no validation sets to report on")
     needs = asked(methods.values(), competition)
-    targets = read_targets(competition, "val")
-    train, val, runs = {}, {}, []
+    groups = validation_groups(competition)
+    targets = validation_targets(competition, groups)
+    true = {name: value for part in targets.values() for name, value in part.by_id().items()}
+    train: dict[str, FloatArray] = {}
+    val: dict[str, FloatArray] = {}
+    runs: list[Run] = []
     for subject, opened in open_subjects(competition, needs, device).items():
-        meta, observed = opened.meta_train(), opened.observations("val")
+        meta = opened.meta_train()
+        observed = opened.observations("val")
         train[subject] = np.asarray(meta.targets, np.float64)
-        val[subject] = np.array([targets[make_id(subject, name)] for name in competition.sets("val")])
+        val[subject] = np.array([true[make_id(subject, name)] for name in competition.sets("val")])
         chosen = progress(methods.items(), f"fit for {subject}", unit="methods")
-        runs += [_run(name, method, subject, meta, observed, intervals) for name, method in chosen]
-    return Report(competition, train, val, tuple(runs))
+        for name, prototype in chosen:
+            method = fitted(name, prototype, subject, meta)
+            around = (intervals or not method.refits) and len(meta.sets) > FEWEST
+            runs.append(_run(name, method, subject, observed, intervals=around))
+    return Report(
+        competition=competition,
+        train=train,
+        val=val,
+        groups=tuple(groups.values()),
+        targets=targets,
+        runs=tuple(runs),
+    )
 
 
-def _run(
-    name: str,
-    prototype: Estimator,
-    subject: str,
-    meta: MetaTrain,
-    observed: Sequence[Seen],
-    intervals: bool,
-) -> Run:
-    method = fitted(name, prototype, subject, meta)
+def _run(name: str, method: Estimator, subject: str, observed: Sequence[Seen], intervals: bool) -> Run:
+    """Returns what a fitted method says of the observed sets."""
     predicted = np.array(list(predict_each(name, method, subject, observed).values()))
     rows = around = None
     if isinstance(method, Regressed):
         values = np.concatenate([method._table.rows, method._rows(observed)])
         rows = np.column_stack([values, method._estimated(values)])
-    if (intervals or not method.refits) and len(meta.sets) > FEWEST:
+    if intervals:
         with guarded(name, f"predict intervals for {subject}", method):
             around = method.predict_interval(observed, LEVEL)
     return Run(name, subject, predicted, rows, around)

@@ -62,7 +62,8 @@ def predict(
     Returns:
         For each method, {"test": file, "val": file}; "val" is missing if there are no validation sets.
     """
-    needs, parts = asked(methods.values(), competition), tuple(FOLDERS)
+    needs = asked(methods.values(), competition)
+    parts = tuple(FOLDERS)
     if cluster:
         cluster.observe(competition, needs, ("train", *parts), device)
     observed = observe_parts(competition, needs, parts, device)
@@ -73,7 +74,7 @@ def predict(
         for part, path in files.items():
             write_predictions(path, found[part])
         score = score_validation(competition, files["val"]).rmse if "val" in files else math.nan
-        log_run(competition, name, method, score, note, files.values())
+        log_run(competition, name, method, score, note=note, files=files.values())
         written[name] = files
     return written
 

@@ -44,7 +44,9 @@ def accuracy_features(observation: Observation, source: Source) -> dict[str, flo
 
 def ood_features(mix: ScoredMix, source: Source) -> dict[str, float]:
     """Returns the indicators of the OOD track's methods, named after the methods that use them."""
-    reference, scores, middle = reference_scores(source), mix.scores, len(TAUS) // 2
+    reference = reference_scores(source)
+    scores = mix.scores
+    middle = len(TAUS) // 2
     share = ind_share(scores, reference)
     return {
         "gscore-kmeans": kmeans(mix, source),

@@ -33,7 +33,8 @@ def load_method(spec: str, track: str = "accuracy") -> Estimator:
     module, _, name = spec.partition(":")
     folder = Path.cwd()
     if module.endswith(".py"):
-        folder, module = folder.joinpath(module).parent, Path(module).stem
+        folder = folder.joinpath(module).parent
+        module = Path(module).stem
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
     importlib.invalidate_caches()  # the file may be newer than what was found in the folder before

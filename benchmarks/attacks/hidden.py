@@ -31,7 +31,8 @@ def published(competition: Competition) -> dict[str, bytes]:
     with (competition.root / RUNS).open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream).writerows([["method", "files"], ["", json.dumps(written)]])
     publish(competition)
-    return {path.name: path.read_bytes() for path in competition.root.glob("leaderboard*")}
+    files = (*competition.root.glob("leaderboard*"), competition.root / "heads.json")
+    return {path.name: path.read_bytes() for path in files}
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Eight ways to put another ledger in place of the newest: each must be refused.
+"""Nine ways to put another ledger in place of the newest: each must be refused.
 
 python benchmarks/attacks/rollback.py
 
@@ -46,9 +46,9 @@ def with_another(competition: Competition) -> None:
     """Hand in as Team C while receipts are away; Team C's would have the name of Team B's."""
     receipts, kept = competition.root / "receipts", competition.root / "kept"
     shutil.copytree(receipts, kept)
-    older(competition, "leaderboard*", "receipts/*")
+    older(competition, "leaderboard*", "heads.json", "receipts/*")
     run(competition, WRITING[0])
-    for path in competition.root.glob("leaderboard*"):
+    for path in (*competition.root.glob("leaderboard*"), competition.root / "heads.json"):
         path.unlink()
     shutil.copytree(kept, receipts, dirs_exist_ok=True)
 
@@ -60,7 +60,8 @@ ATTACKS: dict[str, Callable[[Competition], object]] = {
     "no file": lambda each: ledger_path(each).unlink(),
     "rows cut by SQL": lambda each: by_sql(each, "DELETE FROM events WHERE number > 2;"),
     "an older file, and no receipts": lambda each: older(each, "receipts/*"),
-    "an older file, and no board": lambda each: older(each, "leaderboard*"),
+    "an older file, and no board": lambda each: older(each, "leaderboard*", "heads.json"),
+    "an older file, and a board alone": lambda each: older(each, "heads.json", "receipts/*"),
     "the same, and a row of another team": with_another,
     "a score altered by SQL": lambda each: by_sql(each, "UPDATE events SET public = 0.5 WHERE number = 2;"),
 }

@@ -18,7 +18,8 @@ from sklearn.base import clone
 import unseen
 from baselines import BASELINES
 from baselines.run.predict import predict
-from leaderboard.publish import organizer_table, publish, read_methods
+from leaderboard.methods import read_methods
+from leaderboard.publish import organizer_table, publish
 from oracle import ORACLES
 from starter.contest.accuracy.settings import AccuracySettings
 from starter.contest.build import build
@@ -89,7 +90,7 @@ def main() -> None:
     publish(competition)
     if options.write:
         targets = Targets.of_solution(competition, solution_of(competition))
-        head, *rows = score_cells(targets, read_methods(competition)[0])
+        head, *rows = score_cells(targets, read_methods(competition).predictions)
         table = f"accuracy-{options.classifier.partition('_')[0]}"
         record(table, [dict(zip(head, row, strict=True)) for row in rows])
     print(organizer_table(competition))

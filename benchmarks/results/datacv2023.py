@@ -25,7 +25,7 @@ from syp import ORACLE, RATES
 import unseen
 from baselines import BASELINES, Estimator
 from baselines.run.predict import predict
-from leaderboard.publish import read_methods
+from leaderboard.methods import read_methods
 from oracle import ORACLES
 from oracle.ablate import published
 from starter.contest.accuracy.settings import AccuracySettings
@@ -70,7 +70,7 @@ def chosen(competition: Competition, names: list[str]) -> dict[str, Estimator]:
 def lines(competition: Competition, classifier: str) -> list[dict[str, object]]:
     """A line for each method: RMSE in points over all sets, each group, and the groups' root mean square."""
     rows, found = solution_of(competition), []
-    for method, predictions in read_methods(competition)[0].items():
+    for method, predictions in read_methods(competition).predictions.items():
         parts = {"all": rows, **{group: [row for row in rows if row.group == group] for group in GROUPS}}
         scores = {part: score_rows(predictions, own).rmse for part, own in parts.items()}
         ends = {

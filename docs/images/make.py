@@ -39,9 +39,8 @@ def now() -> datetime:
 def board(folder: Path, work: Path) -> Path:
     """Returns the page of a copy of the demo in `work`, after its end."""
     copy = work / folder.name
-    shutil.copytree(
-        folder, copy, ignore=shutil.ignore_patterns("cache", "contest.sqlite*", "receipts", "leaderboard*")
-    )
+    others = shutil.ignore_patterns("cache", "contest.sqlite*", "receipts", "leaderboard*", "heads.json")
+    shutil.copytree(folder, copy, ignore=others)
     competition = Competition.open(copy)
     for team, method in TEAMS.items():
         submit(competition, copy / "submissions" / f"{method}.csv", team, now)

@@ -6,7 +6,6 @@ A check is a function in `LEAKS` or `ACCIDENTS`, which yields a finding for ever
 import json
 import math
 import os
-import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from starter.contest.accuracy.plan import LEAKED_SHARE
+from starter.contest.origin import Origin
 from starter.contest.record import read_record
 from starter.contest.subject import open_observer
 from starter.data.images.arrays import read_npz
@@ -38,8 +38,12 @@ from submission.random import AUDIT
 from submission.scoretable import Targets, constant_error
 from submission.solution import solution_of, whole_solution
 
-PATCH, SHARED, CONTRAST = 8, 3, 16
-"""Side of a patch in pixels, patches that two mixes share by no accident, least range of values in one."""
+PATCH = 8
+"""Side of a patch in pixels."""
+SHARED = 3
+"""Number of patches that two mixes share by no accident."""
+CONTRAST = 16
+"""Largest range of values in a patch that counts as plain."""
 PATCHES = 625
 """Number of patches of an image that are compared, about: all of an image of 32 x 32 pixels."""
 QUALITIES = (75, 85, 95)
@@ -90,15 +94,19 @@ def practice(competition: Competition) -> Iterator[Finding]:
     """Yield whether labels can be looked up, in public images or in another test set of the same images."""
     if competition.visibility == "practice":
         yield Finding("warning", "practice: the test images are public, so that labels can be looked up")
-    turns = re.findall(r'"turn:(\d+):(\d+):', json.dumps(read_record(competition.root)))
-    if (most := max((1 + int(turn) // int(around) for turn, around in turns), default=1)) > 1:
+    tests = read_record(competition.root).get("test", ())
+    origins = [Origin.from_json(test["base"]) for test in tests if "base" in test]
+    turns = [origin for origin in origins if origin.kind == "turn"]
+    most = max((1 + origin.round for origin in turns), default=1)
+    if most > 1:
         text = f"each base image stands in {most} of {len(turns)} test sets, and a clean copy tells on a"
         yield Finding("warning", f"{text} blurred one: make fewer or smaller sets")
 
 
 def permissions(competition: Competition) -> Iterator[Finding]:
     """Yield folders that others can read: private/, and a cache that tells IND from OOD images."""
-    folders, cache = [competition.private], cache_of(competition.root).root
+    folders = [competition.private]
+    cache = cache_of(competition.root).root
     if competition.track == "ood" and isinstance(cache, Path) and cache.is_dir():
         folders.append(cache)
     for folder in folders:
@@ -119,7 +127,8 @@ def strays(competition: Competition) -> Iterator[Finding]:
 
     What the build writes tells nothing hidden; nobody knows what other files tell.
     """
-    private, listed = competition.private.resolve(), {*competition.files, "competition.json"}
+    private = competition.private.resolve()
+    listed = {*competition.files, "competition.json"}
     for path in sorted(competition.public.rglob("*")):
         if path.is_symlink() and Path(os.path.realpath(path)).is_relative_to(private):
             yield Finding("error", f"{path} leads into {competition.private}: remove the link")
@@ -197,7 +206,8 @@ def telling_statistics(competition: Competition) -> Iterator[Finding]:
 
 def _statistics(image: Pixels) -> dict[str, float]:
     """Returns the statistics of an image (h, w, 3) by name."""
-    wide, bgr = image.astype(np.int64), image[..., ::-1].copy()
+    wide = image.astype(np.int64)
+    bgr = image[..., ::-1].copy()
     steps = np.abs(np.diff(wide, axis=1)).mean(axis=(0, 2))
     ghosts = {}
     for quality in QUALITIES:
@@ -230,7 +240,8 @@ def computed_by(competition: Competition) -> Iterator[Finding]:
 
 def near_chance(competition: Competition, device: str = "cpu") -> Iterator[str]:
     """Yield classifiers near chance on the labelled reference images; their observations are cached."""
-    sets, chance = PublicSets(competition), 1 / len(competition.classes)
+    sets = PublicSets(competition)
+    chance = 1 / len(competition.classes)
     for name in competition.classifiers:
         seen = read(sets.find("source", "reference"), open_observer(sets, name, (), device))
         accuracy = float((seen.predicted == sets.reference.labels).mean())
@@ -243,10 +254,12 @@ def near_chance(competition: Competition, device: str = "cpu") -> Iterator[str]:
 
 def narrow_truths(competition: Competition) -> Iterator[str]:
     """Yield subjects whose true values vary little more than by sampling noise."""
-    targets, found = Targets.of_solution(competition, whole_solution(competition)), []
+    targets = Targets.of_solution(competition, whole_solution(competition))
+    found = []
     for subject in competition.subjects:
         truths = targets.of_subject(subject)
-        spread, noise = 100 * float(np.std(truths.values)), truths.noise_floor
+        spread = 100 * float(np.std(truths.values))
+        noise = truths.noise_floor
         if len(truths) > 1 and spread < SPREAD * noise:
             found.append(f"{subject} (they spread by {spread:.1f} points, noise is {noise:.1f})")
     if found:

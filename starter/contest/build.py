@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from scipy.special import softmax
 
-from starter.contest.accuracy.settings import AccuracySettings
 from starter.contest.audit import few
 from starter.contest.cluster import Cluster
 from starter.contest.plan import Labels, Look, Plan, Values, public_sets
@@ -99,12 +99,38 @@ def build(
         if cache:
             place_cache(root, cache)
         if not (root / "public/competition.json").is_file():
-            return _built(root, settled, seed, device, cluster, reads)
+            return _built(root, settled, seed, device=device, cluster=cluster, reads=reads)
         competition = Competition.open(root)
         for file in competition.files:
             competition.file(file)
         solution_of(competition)
         return competition
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What a build reads before it plans.
+
+    Attributes:
+        splits: The source's images.
+        load: Function that loads a classifier.
+        given: The classifiers that the settings name, `small` left out, by name.
+        encoders: The encoders of referees, by spec.
+    """
+
+    splits: Splits
+    load: Load
+    given: Mapping[str, Classifier]
+    encoders: Mapping[str, ImageEncoder]
+
+    @classmethod
+    def of(cls, settings: Settings, device: str, public: Path) -> "_Read":
+        """Read the source, the classifiers and the referees' encoders."""
+        splits = _splits(settings)
+        load = _loader(settings, splits, device, public)
+        given = {Spec.parse(spec).name: load(spec) for spec in settings.classifiers if spec != "small"}
+        encoders = load_referees(settings.encoders, device, settings.precision, settings.engine)
+        return cls(splits, load, given, encoders)
 
 
 def _built(
@@ -116,35 +142,62 @@ def _built(
     reads: Iterable[str],
 ) -> Competition:
     """Build the claimed competition: read and plan everything, write it, and measure the targets."""
-    public, track = root / "public", TRACKS[settings.track]
-    splits = _splits(settings)
-    load = _loader(settings, splits, device, public)
-    given = {Spec.parse(spec).name: load(spec) for spec in settings.classifiers if spec != "small"}
-    specs = settings.referees if isinstance(settings, AccuracySettings) else ()
-    encoders = load_referees(specs, device, settings.precision, settings.engine)
-    cache = cache_of(root)
-    where = place(settings.engine, settings.precision, device)
-    fit = lru_cache(lambda: fit_referees(encoders, splits, settings.seed, cache, where, public))
-    plan = track.plan(settings, splits, test_seed, _look(settings, load, fit, cache))
-    check_inputs(root, {**_inputs(settings, splits, given, encoders), **plan.inputs})
+    track = TRACKS[settings.track]
+    read = _Read.of(settings, device, root / "public")
+    fit = _fitter(root, settings, read, device)
+    plan = track.plan(settings, read.splits, test_seed, _look(settings, read.load, fit, cache_of(root)))
+    check_inputs(root, {**_inputs(settings, read), **plan.inputs})
     referees = fit()
-    files = [*_write_public(public, settings, splits, load, plan), *write_referees(public, referees)]
-    labels = _write_sets(public, plan)
-    bare = [name for name, classifier in given.items() if classifier.logits_alone]
-    told = {"referees": [referee_entry(each) for each in referees], "logits_alone": bare}
-    draft = _draft(root, settings, splits, labels, files, {name: of for name, of in told.items() if of})
-    wanted = [need for need in (*track.needs, *reads) if not unmet((need,), draft)]
-    needs = tuple(dict.fromkeys([*wanted, *referee_needs(referees)]))
+    draft, labels = _drafted(root, settings, read, plan, referees)
+    packed = referee_needs(referees)
+    needs = tuple(dict.fromkeys([*_observable(draft, (*track.needs, *reads)), *packed]))
     if cluster:
         cluster.observe(draft, needs, tuple(labels), device)
         sweep(root, age=0)
-    targets, deviations = track.measure(draft, settings, plan, labels, needs, device)
-    made = _write_targets(draft, targets, deviations)
-    made += pack_referees(draft, referee_needs(referees), device) if referees else []
-    rules = settings.rules(_write_private(draft, plan, targets, deviations, test_seed))
-    competition = draft.model_copy(update={"files": {**draft.files, **_hashes(public, made)}, **rules})
+    targets, deviations = track.measure(draft, settings, plan=plan, labels=labels, needs=needs, device=device)
+    files = _write_targets(draft, targets, deviations)
+    files += pack_referees(draft, packed, device) if referees else []
+    public_count = _write_private(draft, plan, targets, deviations, test_seed)
+    known = {"files": {**draft.files, **_hashes(root / "public", files)}, **settings.rules(public_count)}
+    competition = draft.model_copy(update=known)
     competition.save()
     return competition
+
+
+def _observable(draft: Competition, fields: Iterable[str]) -> list[str]:
+    """Returns those of the fields that can be observed in a competition."""
+    return [field for field in fields if not unmet((field,), draft)]
+
+
+def _fitter(root: Path, settings: Settings, read: _Read, device: str) -> Callable[[], tuple[Referee, ...]]:
+    """Returns a function that fits the referees once, when they are first needed."""
+    where = place(settings.engine, settings.precision, device)
+
+    @lru_cache
+    def fit() -> tuple[Referee, ...]:
+        cache = cache_of(root)
+        return fit_referees(
+            read.encoders, read.splits, settings.seed, cache=cache, where=where, public=root / "public"
+        )
+
+    return fit
+
+
+def _drafted(
+    root: Path, settings: Settings, read: _Read, plan: Plan, referees: Sequence[Referee]
+) -> tuple[Competition, Labels]:
+    """Write everything public that is planned; returns the competition without targets, and all labels."""
+    public = root / "public"
+    files = _write_public(public, settings, read.splits, read.load, plan)
+    files += write_referees(public, referees)
+    labels = _write_sets(public, plan)
+    facts: dict[str, list[Any]] = {
+        "referees": [referee_entry(each) for each in referees],
+        "logits_alone": [name for name, classifier in read.given.items() if classifier.logits_alone],
+    }
+    known = {name: values for name, values in facts.items() if values}
+    draft = _draft(root, settings, read.splits, labels=labels, files=files, facts=known)
+    return draft, labels
 
 
 def dry_run(settings: Settings, device: str = "cpu") -> tuple[str, list[str]]:
@@ -193,8 +246,7 @@ def _accidents(settings: Settings, plan: Plan, sizes: Mapping[str, int]) -> Iter
 def _splits(settings: Settings) -> Splits:
     """Returns the source's splits, from which sets are made."""
     splits = load_source(settings.source, settings.seed, settings.fit())
-    whole = isinstance(settings, AccuracySettings) and settings.datacv_splits
-    return splits.as_in_datacv() if whole else splits
+    return splits.as_in_datacv() if settings.whole_test else splits
 
 
 def _loader(settings: Settings, splits: Splits, device: str, public: Path) -> Load:
@@ -210,7 +262,15 @@ def _loader(settings: Settings, splits: Splits, device: str, public: Path) -> Lo
             return read_classifier(written, "small", *how, settings.engine)
         network = train_small(splits.train, len(splits.classes), settings.seed)
         return Classifier(
-            "small", "small", network, splits.classes, SMALL_MEAN, SMALL_STD, *how, settings.engine
+            name="small",
+            arch="small",
+            network=network,
+            classes=splits.classes,
+            mean=SMALL_MEAN,
+            std=SMALL_STD,
+            precision=settings.precision,
+            device=device,
+            engine=settings.engine,
         )
 
     return load
@@ -230,17 +290,13 @@ def _look(settings: Settings, load: Load, fit: Callable[[], tuple[Referee, ...]]
     return look
 
 
-def _inputs(
-    settings: Settings,
-    splits: Splits,
-    given: Mapping[str, Classifier],
-    encoders: Mapping[str, ImageEncoder],
-) -> dict[str, str]:
+def _inputs(settings: Settings, read: _Read) -> dict[str, str]:
     """Returns hashes of source and classifiers, and names that identify encoders, by option."""
+    splits = read.splits
     parts = (splits.train, splits.reference, splits.meta_base, splits.val_base, splits.test_base)
     source = digest_of(splits.classes, *(part.digest for part in parts))
-    found = {f"--classifier {name}": classifier.digest for name, classifier in given.items()}
-    found |= {f"--referee {spec}": encoder.name for spec, encoder in encoders.items()}
+    found = {f"--classifier {name}": classifier.digest for name, classifier in read.given.items()}
+    found |= {f"--referee {spec}": encoder.name for spec, encoder in read.encoders.items()}
     return {f"--source {settings.source}": source, **found}
 
 
@@ -304,9 +360,9 @@ def _draft(
     splits: Splits,
     labels: Labels,
     files: Sequence[str],
-    told: Mapping[str, object],
+    facts: Mapping[str, object],
 ) -> Competition:
-    """Returns the competition before its targets are known; `told` are settings that the images decide."""
+    """Returns the competition before its targets are known; `facts` are settings that the images decide."""
     stored = [f"{part}/{name}.npz" for part in ("val", "test") for name in labels[part]]
     return Competition.model_validate(
         {
@@ -321,7 +377,7 @@ def _draft(
             "sizes": {part: {name: len(found) for name, found in of.items()} for part, of in labels.items()},
             "precision": settings.precision,
             "seed": settings.seed,
-            "settings": {**settings.public(), **told},
+            "settings": {**settings.public(), **facts},
             "files": _hashes(root / "public", [*files, *stored]),
             "engine": settings.engine,
         }

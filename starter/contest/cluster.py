@@ -38,8 +38,10 @@ from submission.progress import progress
 if TYPE_CHECKING:
     from distributed import Client, LocalCluster
 
-CONNECT, WORKERS = 10, 30
-"""Seconds to wait for the scheduler's answer, and for a worker."""
+CONNECT = 10
+"""Seconds to wait for the scheduler's answer."""
+WORKERS = 30
+"""Seconds to wait for a worker."""
 RETRIES = 3
 """Number of repetitions of a task that failed."""
 PATIENCE = {
@@ -117,7 +119,8 @@ class Cluster:
             retries=RETRIES,
             batch_size=1000,
         )
-        numbers, failed = {future.key: number for number, future in enumerate(futures)}, {}
+        numbers = {future.key: number for number, future in enumerate(futures)}
+        failed = {}
         for future in progress(as_completed(futures), f"{title} on {self.name}", len(jobs), unit="tasks"):
             number = numbers[future.key]
             if future.status == "error":
@@ -135,7 +138,8 @@ class Cluster:
     def _shared(self, competition: Competition, needs: tuple[str, ...], device: str) -> Iterator[Work]:
         """Yield the work after copying everything that workers read to a cache elsewhere."""
         root = competition.root.absolute()
-        cache, token = cache_of(root), secrets.token_hex(8)
+        cache = cache_of(root)
+        token = secrets.token_hex(8)
         elsewhere = cache.root != root / "cache"
         if elsewhere:
             cache.look()
@@ -144,7 +148,14 @@ class Cluster:
                     cache.write(f"{INPUTS}/{digest}", competition.file(file).read_bytes())
         place = str(cache.root) if elsewhere else ""
         shared = competition.model_copy(update={"root": root})
-        work = Work(token, shared, place, needs, device, used_networks())
+        work = Work(
+            token=token,
+            competition=shared,
+            cache=place,
+            needs=needs,
+            device=device,
+            networks=used_networks(),
+        )
         cache.write(token, b"")
         try:
             self._check(work)
@@ -154,7 +165,8 @@ class Cluster:
 
     def _check(self, work: Work) -> None:
         """Refuse workers that would compute other observations than this machine, or lose them."""
-        own, threads = {**environment(work), "--nthreads": "1"}, self.client.nthreads()
+        own = {**environment(work), "--nthreads": "1"}
+        threads = self.client.nthreads()
         for address, found in self.client.run(environment, work, on_error="return").items():
             if isinstance(found, OSError):  # it has just died, which is no reason to stop
                 continue
@@ -255,12 +267,12 @@ def _code() -> str:
 class Copied(Competition):
     """A competition in a separate folder; public files are copied there from the cache on demand."""
 
-    def file(self, relative: str) -> Path:
+    def listed(self, relative: str) -> Path:
         """See `Competition`."""
-        path = self.public / relative
-        if relative in self.files and not path.exists():
+        path = super().listed(relative)
+        if not path.exists():
             write_bytes(path, cache_of(self.root).read(f"{INPUTS}/{self.files[relative]}"))
-        return super().file(relative)
+        return path
 
 
 def use_one_thread() -> None:
@@ -297,7 +309,8 @@ def _classifier(work: Work, name: str) -> Subject:
 
 def see(work: Work, action: str, classifier: str, part: str, name: str) -> None:
     """Observe a set or, once the references are observed, also score it by the detectors."""
-    sets, subject = _opened(work), _classifier(work, classifier)
+    sets = _opened(work)
+    subject = _classifier(work, classifier)
     rendering = sets.find(part, name)
     if action == "score":
         subject.observe([rendering])

@@ -70,7 +70,9 @@ def materialize(competition: Competition, *, out: Path, layout: str = "npz", par
     missing = {name: path for name, path in paths.items() if not path.exists()}
     for name, path in progress(missing.items(), f"write {part} sets", unit="sets"):
         write(path, train[name].labelled() if train else _read(competition, part, name))
-    beside = {} if part == "test" else _targets(competition, layout, part, out, folder, list(paths))
+    beside: dict[Path, bytes] = {}
+    if part != "test":
+        beside = _targets(competition, layout, part, out=out, folder=folder, names=list(paths))
     if shared is not None:
         beside[folder / "labels.npy"] = _npy(shared)
     for path, data in beside.items():
@@ -107,7 +109,8 @@ def _targets(
     """Returns the files with the targets of "train" or "val", in DataCV's layout in the order of `names`."""
     if layout != "datacv":
         return {folder / "targets.csv": competition.file(f"{part}/targets.csv").read_bytes()}
-    targets, file = read_targets(competition, part), "train_data.npy" if part == "train" else "val_sets.npy"
+    targets = read_targets(competition, part)
+    file = "train_data.npy" if part == "train" else "val_sets.npy"
     return {
         out / "temp" / subject / "acc" / file: _npy(
             np.round([targets[make_id(subject, name)] for name in names], 6)

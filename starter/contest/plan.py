@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from starter.contest.origin import Origin
 from starter.data.images.imageset import ImageSet
 from starter.data.sets.mix import FromPools, Mix
 from starter.data.sets.recipe import Recipe
@@ -36,23 +37,27 @@ class PlannedSet:
         group: Kind of its shift.
         family: Name of a group of sets that folds, bootstrap draws and the public/private split never divide
             (docs/decisions/0010-families.md).
-        base: Origin of its images; "" for a mix, which names its OOD set.
+        base: Where its images come from; None for a mix, which names its OOD set.
     """
 
     recipe: Recipe | Mix
     group: str
     family: str
-    base: str = ""
+    base: Origin | None = None
 
     @property
     def key(self) -> Key:
         """Name, group and family."""
         return self.recipe.name, self.group, self.family
 
-    def record(self) -> dict[str, str]:
+    def record(self) -> dict[str, object]:
         """Returns plain JSON values, for ``private/build.json``."""
-        base = {"base": self.base} if self.base else {}
-        return {**base, "recipe": self.recipe.to_json(), "group": self.group, "family": self.family}
+        shared: dict[str, object] = {
+            "recipe": self.recipe.to_json(),
+            "group": self.group,
+            "family": self.family,
+        }
+        return shared if self.base is None else {"base": self.base.to_json(), **shared}
 
 
 @dataclass(frozen=True)

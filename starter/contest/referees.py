@@ -59,7 +59,8 @@ def pack_referees(draft: Competition, needs: Sequence[str], device: str) -> list
 
     A referee that predicts as a classifier does is refused. Returns the paths below ``public/``.
     """
-    sets, files = PublicSets(draft), []
+    sets = PublicSets(draft)
+    files = []
     shown = [*map(sets.find, *zip(*REFERENCES, strict=True)), *sets.train]
     shown += [*sets.stored("val"), *sets.stored("test")]
     for name in draft.classifiers:

@@ -93,6 +93,10 @@ class Settings(BaseModel, ABC):
         engine, precision = chosen(self.engine or first.engine, self.precision or first.precision, device)
         return self.model_copy(update={"engine": engine, "precision": precision})
 
+    def sets(self, part: str) -> int:
+        """Returns the number of sets to make of "train", "val" or "test"."""
+        return {"train": self.train_sets, "val": self.val_sets, "test": self.test_sets}[part]
+
     def fit(self, size: tuple[int, int] | None = None) -> "Fit":
         """Returns how images at paths get one size (h, w); None: --image-size, or the most common."""
         from starter.data.images.reading import Fit
@@ -120,6 +124,16 @@ class Settings(BaseModel, ABC):
             "daily_limit": self.daily_limit or None,
             "total_limit": self.total_limit or usual,
         }
+
+    @property
+    def encoders(self) -> tuple[str, ...]:
+        """The specs of the referees' encoders; none in a track without referees."""
+        return ()
+
+    @property
+    def whole_test(self) -> bool:
+        """True if every part is made of all test images of the source, as DataCV does."""
+        return False
 
     @property
     @abstractmethod

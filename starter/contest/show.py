@@ -24,7 +24,9 @@ COLUMNS = 16
 """Number of images shown of each set."""
 SHOWN_SETS = {"train": 6, "val": 4, "test": 4}
 """Number of sets of each part that are shown by default."""
-_CELL, _CAPTION, _MARGIN = 64, 22, 8
+_CELL = 64
+_CAPTION = 22
+_MARGIN = 8
 TITLES = {"train": "meta-train", "val": "validation"}
 BINS = np.arange(0, 102.5, 2.5)
 """Edges of the histogram's bars, in percent."""
@@ -82,8 +84,18 @@ def _row(sets: PublicSets, name: str) -> Pixels:
         raise UnusableInput(f"there is no set {name!r}; the competition has {shown}")
     strip = _strip(sets.find(part, name), COLUMNS, _CELL, _MARGIN)
     above = np.full((_CAPTION, strip.shape[1], 3), 255, np.uint8)
-    place, ink = (_MARGIN, 16), (30, 30, 30)
-    cv2.putText(above, caption(sets, part, name), place, cv2.FONT_HERSHEY_SIMPLEX, 0.45, ink, 1, cv2.LINE_AA)
+    place = (_MARGIN, 16)
+    ink = (30, 30, 30)
+    cv2.putText(
+        img=above,
+        text=caption(sets, part, name),
+        org=place,
+        fontFace=cv2.FONT_HERSHEY_SIMPLEX,
+        fontScale=0.45,
+        color=ink,
+        thickness=1,
+        lineType=cv2.LINE_AA,
+    )
     below = np.full((_MARGIN, strip.shape[1], 3), 255, np.uint8)
     return np.concatenate([above, strip, below])
 

@@ -115,13 +115,15 @@ def _plain(competition: Competition, name: str, device: str) -> Observer:
 
 def open_referees(competition: Competition, device: str = "cpu") -> tuple[Referee, ...]:
     """Returns the referees of a competition, in order; an encoder is loaded when it is first needed."""
-    found, where = [], place(competition.engine, competition.precision, device)
+    found = []
+    where = place(competition.engine, competition.precision, device)
     for name in competition.referees:
         probe = Probe.load(competition.file(referee_file(name)), len(competition.classes))
         seen = referee_file(name, ".seen")
         packed = competition.file(seen) if seen in competition.files else None
         encoder = partial(_encoder, competition, name, probe, device)
-        found.append(Referee(name, probe, cache_of(competition.root), encoder, packed, where))
+        cache = cache_of(competition.root)
+        found.append(Referee(name, probe, cache, encoder=encoder, packed=packed, place=where))
     return tuple(found)
 
 

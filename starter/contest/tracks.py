@@ -61,7 +61,8 @@ def open_subjects(
     competition: Competition, needs: tuple[str, ...], device: str = "cpu"
 ) -> Mapping[str, Subject]:
     """Returns every subject by name, in order, with observations that have the fields in `needs`."""
-    sets, track = sets_of(competition), TRACKS[competition.track]
+    sets = sets_of(competition)
+    track = TRACKS[competition.track]
     opened = {name: track.subject.open(sets, name, needs, device) for name in competition.classifiers}
     split = SCORED[competition.track].split
     return {name: replace(opened[split(name)[0]], name=name) for name in competition.subjects}

@@ -53,6 +53,16 @@ def test_a_resolvable_difference_is_found_four_times_in_five():
     assert (stats.ttest_1samp(noise + alone, 0, axis=1).pvalue < 0.05).mean() == pytest.approx(0.8, abs=0.03)
 
 
+@pytest.mark.parametrize("pairs", [1, 3, 45])
+def test_the_first_of_holms_tests_has_a_share_of_the_level(pairs):
+    """Of m tests, the smallest p-value has to be below 0.05 / m."""
+    items = Families.of([str(i) for i in range(30)], ["all"] * 30)
+    differences = np.random.default_rng(4).normal(size=(pairs, 30))
+    error = np.median(stats.sem(differences, axis=1))
+    expected = [stats.t.ppf(1 - 0.05 / 2 / tests, 29) + stats.norm.ppf(0.8) for tests in (1, pairs)]
+    assert resolvable(differences, items) == pytest.approx([error * each for each in expected], rel=1e-6)
+
+
 @pytest.mark.parametrize(
     ("text", "word"),
     [

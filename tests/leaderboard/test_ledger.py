@@ -53,8 +53,9 @@ def tamper(competition: Competition, *statements: str) -> None:
 
 def withdraw(competition: Competition) -> None:
     """Remove everything that holds a published head."""
-    for path in (*competition.root.glob("leaderboard*"), *competition.root.glob("receipts/*")):
-        path.unlink()
+    for pattern in ("heads.json", "leaderboard*", "receipts/*"):
+        for path in competition.root.glob(pattern):
+            path.unlink()
 
 
 def test_events_are_in_order_and_whole(entered: Competition) -> None:
@@ -132,7 +133,7 @@ def test_a_score_or_a_file_that_does_not_fit_is_found(
         history(competition)
 
 
-WITHOUT = {"pages alone": "receipts/*", "receipts alone": "leaderboard*"}
+WITHOUT = {"heads alone": ("receipts/*",), "receipts alone": ("heads.json", "leaderboard*")}
 COMMANDS: dict[str, Callable[[Competition, Path, Clock], object]] = {
     "submit": lambda competition, halves, clock: submit(competition, halves, "D", clock),
     "select": lambda competition, halves, clock: select(competition, "A", [1], clock),
@@ -156,7 +157,7 @@ def test_a_ledger_that_lacks_a_published_head_is_refused(
     submit(competition, halves, "B", clock)
     publish(competition)
     newest = path.read_bytes()
-    for published in competition.root.glob(WITHOUT[place]):
+    for published in (path for pattern in WITHOUT[place] for path in competition.root.glob(pattern)):
         published.unlink()
     before = {p: p.read_bytes() for p in competition.root.rglob("*") if p.is_file() and p != path}
     for command in COMMANDS.values():

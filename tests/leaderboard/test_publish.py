@@ -1,6 +1,7 @@
 """What is published before and after the end: of teams, of the kit's methods, of private rows."""
 
 import csv
+import os
 import re
 import shutil
 import sys
@@ -14,7 +15,8 @@ from large import PUBLIC, large_competition, noisy
 from predicted import as_predicted
 from rules import with_rules
 
-from leaderboard.publish import Published, organizer_table, publish, read_methods
+from leaderboard.methods import read_methods
+from leaderboard.publish import Published, organizer_table, publish
 from leaderboard.submissions import select, submit
 from submission import Competition, UnusableInput
 from submission.files import sha256
@@ -191,7 +193,7 @@ def test_publishing_ends_though_others_submit_all_the_time(
         left = iter(range(coming))
 
         def busy(*arguments: object, left: Iterator[int] = left) -> object:
-            if len(arguments) == 1 and next(left, None) is not None:
+            if "test" in arguments and next(left, None) is not None:
                 submit(competition, halves, "Team A", clock)
             return read(*arguments)  # type: ignore[arg-type]
 
@@ -215,8 +217,9 @@ def test_files_that_are_no_method_of_the_kit_are_left_out(competition: Competiti
     write_predictions(good, dict.fromkeys(competition.ids("test"), 0.5))
     as_predicted(competition)
     STRANGE[word](good, competition.private)
-    found, (warning,) = read_methods(competition)
-    assert list(found) == ["good"]
+    found = read_methods(competition)
+    assert list(found.predictions) == ["good"]
+    (warning,) = found.warnings
     assert word in warning
     assert warning.isprintable()
 
@@ -251,3 +254,22 @@ def test_pairs_that_the_paired_test_parts_are_counted(tmp_path: Path) -> None:
     assert organizer_table(competition).splitlines()[-1] == (
         "For 2 of 3 pairs (67 %) the difference is significant (paired test, 5 % over all pairs by Holm)."
     )
+
+
+def test_every_file_of_a_method_is_read_once(
+    competition: Competition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = competition.root / "submissions"
+    for name in ("constant", "half"):
+        write_predictions(folder / f"{name}.csv", dict.fromkeys(competition.ids("test"), 0.5))
+    as_predicted(competition)
+    opened: list[str] = []
+    real = os.open
+
+    def counted(path: str, *arguments: int, **named: int) -> int:
+        opened.append(str(path))
+        return real(path, *arguments, **named)
+
+    monkeypatch.setattr(os, "open", counted)
+    assert len(publish(competition).standings) == 2
+    assert [opened.count(str(folder / f"{name}.csv")) for name in ("constant", "half")] == [1, 1]

@@ -53,7 +53,7 @@ def read(path):
 def test_numbers_are_the_reports_and_the_papers_stand_beside_them(contest, methods):
     made, (table, plot) = ablate(contest, "1", methods)
     chosen = {name: methods[name] for name in ("fd", "ora-a")}
-    expected = {(line.method, line.group): line for line in run_report(contest, chosen).lines()}
+    expected = {(line.method, line.group): line for line in run_report(contest, chosen).lines}
     lines = read(table)
     for line in lines:
         if line["row"] in chosen:

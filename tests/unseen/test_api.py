@@ -78,7 +78,7 @@ def test_a_table_of_methods_has_the_reports_numbers(opened):
     methods = ["constant", "fd", Mean(), Mean(shift=0.1), make_pipeline(StandardScaler(), Ridge())]
     scores = unseen.evaluate(opened, methods, note="both shifts")
     kit = {name: methods_of("accuracy")[name] for name in ("constant", "fd")}
-    lines = {(line.method, line.group): line for line in run_report(opened, kit).lines()}
+    lines = {(line.method, line.group): line for line in run_report(opened, kit).lines}
     for row in scores[scores.method.isin(kit)].itertuples():
         expected = lines[row.method, row.group]
         assert (row.rmse, row.mae) == (expected.rmse, expected.mae)

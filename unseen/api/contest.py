@@ -65,7 +65,8 @@ class Contest(Competition):
         rows: dict[str, Mapping[str, float]] = {}
         families = {name: family for name, (_, family) in validation_groups(self).items()}
         for name, subject in open_subjects(self, NEEDS[self.track], device).items():
-            measure, source = MEASURES[self.track], subject.source
+            measure = MEASURES[self.track]
+            source = subject.source
             sets = progress(self._seen(subject, part), f"measure {name}", unit="sets")
             rows |= {make_id(name, seen.set_name): measure(seen, source) for seen in sets}
             if part == "train":

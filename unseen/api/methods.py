@@ -16,9 +16,8 @@ from oracle import ORACLES
 from submission.competition import Competition
 from submission.errors import UnusableInput
 from submission.files import replacing
-from submission.ids import split_id
-from submission.scoretable import legend, validation_groups, validation_report, validation_tables
-from submission.scoring import read_targets, validate
+from submission.scoretable import legend, tables_text
+from submission.scoring import validate
 from submission.table import html_table
 from submission.tracks import require_track
 
@@ -69,7 +68,8 @@ def methods(track: str = "accuracy") -> pd.DataFrame:
         the method reads besides the logits), `parameters`, and `runs` ("by default", "with --all" or "if
         named").
     """
-    kit, when = methods_of(track), runs(track)
+    kit = methods_of(track)
+    when = runs(track)
     rows = {name: (each.summary, each.needs, each.parameters(), when[name]) for name, each in kit.items()}
     columns = ["summary", "needs", "parameters", "runs"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("method")
@@ -88,13 +88,13 @@ class Evaluation(pd.DataFrame):
 
     def __repr__(self) -> str:
         """Returns the scores over all sets for a terminal, a line for each method; `to_string` has all."""
-        return validation_report(self.report.competition, self.report.predictions)
+        return tables_text(self.report.tables, (group for group, _ in self.report.groups))
 
     def _repr_html_(self) -> str:
         """Returns the same tables for a notebook."""
-        tables = validation_tables(self.report.competition, self.report.predictions)
+        tables = [html_table(rows, title) for title, rows in self.report.tables.items()]
         below = legend(group for group, _ in self.report.groups)
-        return "".join([*(html_table(rows, title) for title, rows in tables.items()), f"<p>{below}</p>"])
+        return "".join([*tables, f"<p>{below}</p>"])
 
     @property
     def _constructor(self) -> type[pd.DataFrame]:
@@ -102,10 +102,12 @@ class Evaluation(pd.DataFrame):
 
     def predictions(self) -> pd.DataFrame:
         """Returns the predictions for the validation sets, by id: group, target, and a column per method."""
-        targets = read_targets(self.report.competition, "val")
-        groups = validation_groups(self.report.competition)
-        known = {"group": {name: groups[split_id(name)[1]][0] for name in targets}, "target": targets}
-        return pd.DataFrame({**known, **self.report.predictions}).rename_axis("id")
+        parts = self.report.targets.values()
+        groups = {name: group for part in parts for name, group in zip(part.ids, part.groups, strict=True)}
+        targets = {name: value for part in parts for name, value in part.by_id().items()}
+        columns = {"group": groups, "target": targets, **self.report.predictions}
+        ids = list(self.report.competition.ids("val"))
+        return pd.DataFrame(columns).loc[ids].rename_axis("id")
 
     def plot(self) -> "Drawn":  # type: ignore[override]
         """Returns a figure of predicted against true values of the validation sets.
@@ -155,7 +157,7 @@ def evaluate(
     """
     chosen = methods_given(methods, methods_of(contest.track), contest.track)
     report = compared(contest, chosen, device, note)
-    table = Evaluation([asdict(line) for line in report.lines()])
+    table = Evaluation([asdict(line) for line in report.lines])
     table.report = report
     return table
 

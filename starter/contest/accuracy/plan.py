@@ -10,6 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from starter.contest.accuracy.settings import AccuracySettings
+from starter.contest.origin import Origin
 from starter.contest.plan import Look, Plan, PlannedSet
 from starter.data.images.imageset import ImageSet
 from starter.data.operations import GROUPS, OPERATIONS, groups_of, new_operations, policy_of
@@ -43,7 +44,9 @@ def plan_accuracy(settings: AccuracySettings, splits: Splits, test_seed: int, lo
     check_sizes(settings, own, bases, splits.tested)
     read: Natural = {}
     seeds = {"val": settings.seed, "test": test_seed}
-    sets = {part: plan_part(settings, part, splits, seed, own, read) for part, seed in seeds.items()}
+    sets = {
+        part: plan_part(settings, part, splits, seed=seed, own=own, read=read) for part, seed in seeds.items()
+    }
     _check_overlap(settings, splits, sets, read)
     recipes = own or plan_train(settings, splits.meta_base, look)
     inputs = {
@@ -52,12 +55,12 @@ def plan_accuracy(settings: AccuracySettings, splits: Splits, test_seed: int, lo
     if own:
         inputs[f"--recipes {settings.recipes}"] = digest_of(*(recipe.to_json() for recipe in own))
     return Plan(
-        [FromRecipe(recipe, splits.meta_base) for recipe in recipes],
-        sets,
-        bases,
-        lambda part, planned: render(planned, bases[part], read),
-        inputs,
-        {RECIPES_FILE: "".join(recipe.to_json() + "\n" for recipe in recipes)},
+        train=[FromRecipe(recipe, splits.meta_base) for recipe in recipes],
+        sets=sets,
+        bases=bases,
+        render=lambda part, planned: render(planned, bases[part], read),
+        inputs=inputs,
+        files={RECIPES_FILE: "".join(recipe.to_json() + "\n" for recipe in recipes)},
     )
 
 
@@ -96,8 +99,9 @@ def check_sizes(
     for recipe in own:
         recipe.size(bases["train"])
     for part, base in bases.items():
-        wanted = not (own and part == "train") and getattr(settings, f"{part}_sets")
-        if wanted and settings.set_size > (count := len(base)):
+        made = settings.sets(part) > 0 and not (own and part == "train")
+        count = len(base)
+        if made and settings.set_size > count:
             enough = ceil(settings.set_size * tested / count)
             raise UnusableInput(
                 f"{tested:,} test images make {count:,} {part} images, {settings.set_size:,} are asked for a "
@@ -116,7 +120,7 @@ def plan_part(
     sets have a quarter of the new operations and of the natural families, test sets the others.
     """
     rng = (TEST_SETS if part == "test" else VAL_SETS)(seed)
-    wanted = settings.val_sets if part == "val" else settings.test_sets
+    wanted = settings.sets(part)
     natural = round(wanted * 3 / 8) if settings.source == "glyphs" else 0
     new = _share(settings, part, _new_operations(settings, own), rng)
     seen = round((wanted - natural) * 2 / 5) if new else wanted - natural
@@ -135,9 +139,12 @@ def plan_part(
     named = [replace(planned[old], recipe=recipe) for recipe, old in zip(recipes, order, strict=True)]
     if part == "val":
         return named
-    turns, around = count(), max(1, len(like.test_base) // settings.set_size)
+    numbers = count()
+    turns = max(1, len(like.test_base) // settings.set_size)
     return [
-        replace(each, base=f"turn:{next(turns)}:{around}:{seed}") if each.base == "base" else each
+        replace(each, base=Origin("turn", turn=next(numbers), turns=turns, seed=seed))
+        if each.base == Origin("base")
+        else each
         for each in named
     ]
 
@@ -149,33 +156,39 @@ def render(planned: PlannedSet, split: ImageSet, read: Mapping[str, ImageSet] | 
 
 
 def base_images(planned: PlannedSet, split: ImageSet, read: Mapping[str, ImageSet]) -> ImageSet:
-    """Returns the images that a set draws from: `split` for "base", and `read[PATH]` for "path:PATH".
+    """Returns the images that a set draws from: `split`, a share of it, new digits, or some of `read`.
 
-    They are digits of a family of natural shift for "natural:FAMILY". For "turn:TURN:TURNS:SEED" they are a
-    set's share of the split in rounds of TURNS sets: no image recurs before all have been drawn. Images at
-    the end of a round that are too few for a set are skipped.
+    Images at the end of a round of turns that are too few for a set are skipped.
     """
-    recipe, (kind, _, rest) = planned.recipe, planned.base.partition(":")
+    recipe = planned.recipe
+    origin = planned.base
     assert isinstance(recipe, Recipe)
-    if kind == "path":
-        return read[rest]
-    if kind == "natural":
-        return natural_set(rest, 2 * recipe.ops[0][1]["n"], recipe.seed, recipe.name, split.name)
-    if kind == "turn":
-        turn, turns, seed = map(int, rest.split(":"))
-        n, order = recipe.size(split), BASE_IMAGES(seed, turn // turns).permutation(len(split))
-        return split.take(order[turn % turns * n : (turn % turns + 1) * n])
+    assert origin is not None
+    if origin.kind == "path":
+        return read[origin.path]
+    if origin.kind == "natural":
+        count = 2 * recipe.ops[0][1]["n"]
+        return natural_set(origin.family, count, recipe.seed, recipe.name, split.name)
+    if origin.kind == "turn":
+        n = recipe.size(split)
+        order = BASE_IMAGES(origin.seed, origin.round).permutation(len(split))
+        first = origin.turn % origin.turns * n
+        return split.take(order[first : first + n])
     return split
 
 
 def _seen(settings: AccuracySettings, own: Sequence[Recipe], count: int, rng: Generator) -> list[PlannedSet]:
     if own:
-        drawn, sample = [own[i] for i in rng.integers(len(own), size=count)], _sample(settings)
+        drawn = [own[i] for i in rng.integers(len(own), size=count)]
+        sample = _sample(settings)
         recipes = [Recipe("set", _seed(rng), (sample, *recipe.pixel_ops)) for recipe in drawn]
     else:
-        size, operations = settings.set_size, settings.ops_per_set
+        size = settings.set_size
+        operations = settings.ops_per_set
         recipes = draw_recipes(settings.group, count, _seed(rng), size, ops_per_set=operations)
-    return [PlannedSet(recipe, "seen", "+".join(sorted(recipe.families)), "base") for recipe in recipes]
+    return [
+        PlannedSet(recipe, "seen", "+".join(sorted(recipe.families)), Origin("base")) for recipe in recipes
+    ]
 
 
 def _new_operations(settings: AccuracySettings, own: Sequence[Recipe]) -> list[str]:
@@ -190,7 +203,7 @@ def _new(settings: AccuracySettings, families: list[str], count: int, rng: Gener
     planned = []
     for family in islice(cycle(families), count):
         ops = (_sample(settings), (family, OPERATIONS[family].draw_params(rng)))
-        planned.append(PlannedSet(Recipe("set", _seed(rng), ops), "new", family, "base"))
+        planned.append(PlannedSet(Recipe("set", _seed(rng), ops), "new", family, Origin("base")))
     return planned
 
 
@@ -202,7 +215,7 @@ def _embedded_natural(settings: AccuracySettings, part: str, count: int, rng: Ge
         if rng.random() < 0.5:
             select = ("resample_classes", {"n": settings.set_size, "concentration": 1.0})
         recipe = Recipe("set", _seed(rng), (select,))
-        planned.append(PlannedSet(recipe, "natural", family, f"natural:{family}"))
+        planned.append(PlannedSet(recipe, "natural", family, Origin("natural", family=family)))
     return planned
 
 
@@ -216,7 +229,7 @@ def _from_path(
         few = len(np.unique(images.truth)) < min(FEW_CLASSES, len(like.classes))
         recipe = Recipe("set", _seed(rng), (("sample", {"n": len(images)}),))
         group = "natural-few" if few else "natural"
-        planned.append(PlannedSet(recipe, group, images.name, f"path:{name}"))
+        planned.append(PlannedSet(recipe, group, images.name, Origin("path", path=name)))
         read[name] = images
     return planned
 
@@ -239,7 +252,8 @@ def _seed(rng: Generator) -> int:
 
 def _paths(planned: Sequence[PlannedSet]) -> list[str]:
     """Returns the paths of the sets that are read from paths."""
-    return sorted(each.base.removeprefix("path:") for each in planned if each.base.startswith("path:"))
+    origins = [each.base for each in planned if each.base is not None]
+    return sorted(origin.path for origin in origins if origin.kind == "path")
 
 
 def _check_overlap(
@@ -251,7 +265,8 @@ def _check_overlap(
     for path in _paths(sets["test"]):
         if not (shared := read[path].shared(labelled)):
             continue
-        count, where = max(shared.values()), max(shared, key=lambda name: shared[name])
+        count = max(shared.values())
+        where = max(shared, key=lambda name: shared[name])
         size = len(read[path])
         found = f"--test-from {path}: {count} of its {size} images are public with labels, in {where}"
         if settings.hidden or count > LEAKED_SHARE * size:

@@ -58,6 +58,16 @@ class AccuracySettings(Settings):
             raise ValueError(f"--ops-per-set must be LOW HIGH with 0 <= LOW <= HIGH <= {most}, got {got}")
 
     @property
+    def encoders(self) -> tuple[str, ...]:
+        """The specs of the referees' encoders."""
+        return self.referees
+
+    @property
+    def whole_test(self) -> bool:
+        """True if all sets are made of all test images."""
+        return self.datacv_splits
+
+    @property
     def subjects(self) -> tuple[str, ...]:
         """The classifiers."""
         return self.classifier_names

@@ -113,7 +113,7 @@ class DetectorSubject(Subject):
             if reason := unmet(detector.needs, sets.competition):
                 raise UnusableInput(f"detector {name}: {reason}")
         observer = open_observer(sets, classifier, _fields(needs, chosen), device)
-        return cls(classifier, sets, observer, needs, {}, chosen)
+        return cls(classifier, sets, observer, needs, detectors=chosen)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -142,14 +142,14 @@ class DetectorSubject(Subject):
         self.observe(mixes)
         targets = read_targets(self.sets.competition, "train")
         return MetaTrain(
-            self.source,
-            Lazy(mixes, self._scored),
-            np.array([targets[make_id(self.name, mix.name)] for mix in mixes]),
-            (),
-            [frozenset({family(mix.mix.ood_set)}) for mix in mixes],
-            [mix.is_ood() for mix in mixes],
-            [mix.mix.ood_set for mix in mixes],
-            str(self.sets.competition.settings.get("fpr", POOL)),
+            source=self.source,
+            sets=Lazy(mixes, self._scored),
+            targets=np.array([targets[make_id(self.name, mix.name)] for mix in mixes]),
+            correct=(),
+            families=[frozenset({family(mix.mix.ood_set)}) for mix in mixes],
+            ood=[mix.is_ood() for mix in mixes],
+            ood_sets=[mix.mix.ood_set for mix in mixes],
+            fpr=str(self.sets.competition.settings.get("fpr", POOL)),
         )
 
     def observations(self, part: str) -> Lazy[ScoredMix]:
@@ -160,10 +160,8 @@ class DetectorSubject(Subject):
 
     def observe(self, renderings: Sequence[Rendering]) -> None:
         """Put missing observations, and scores of all detectors, into the cache; of mixes the pools'."""
-        whole, cache = (
-            {pool.digest: pool for each in renderings for pool in _pools(each)},
-            self.observer.cache,
-        )
+        whole = {pool.digest: pool for each in renderings for pool in _pools(each)}
+        cache = self.observer.cache
         observe_all(list(whole.values()), self.observer, self._rows)
         for name in self.detectors:
             left = [each for each in whole.values() if not cache.has("scores", self._key(name, each))]
@@ -183,7 +181,8 @@ class DetectorSubject(Subject):
         """Returns the detector's score of every image of a set, float64 (n,)."""
         if isinstance(rendering, FromPools):
             return picked(*self._of_pools(rendering, detector, partial(self.scores, detector)))
-        cache, key = self.observer.cache, self._key(detector, rendering)
+        cache = self.observer.cache
+        key = self._key(detector, rendering)
         found = cache.load("scores", key, {"scores": (np.float64, (len(rendering),))})
         if found is None:
             fitted = self.kept(("fitted", detector), lambda: self.detectors[detector].fit(self.plain_source))
@@ -209,7 +208,8 @@ class DetectorSubject(Subject):
 
     @cached_property
     def _reference(self) -> str:
-        sets, classifier = self.sets, self.observer.classifier
+        sets = self.sets
+        classifier = self.observer.classifier
         return digest_of(classifier.digest, classifier.place, sets.reference.digest, sets.train_ref.digest)
 
     def _key(self, detector: str, rendering: Rendering) -> str:
@@ -250,7 +250,8 @@ def measure(
     Meta-train mixes are rows of their pools; the others are observed from their files, as methods do. The IND
     pools of these would reveal their IND images, so they are observed here and never sent to workers.
     """
-    sets, targets = MixSets(draft), dict[str, dict[str, float]]()
+    sets = MixSets(draft)
+    targets = dict[str, dict[str, float]]()
     deviations: Values = {"val": {}, "test": {}}
     opened = {name: DetectorSubject.open(sets, name, needs, device) for name in draft.classifiers}
     for part, of_sets in labels.items():
@@ -259,7 +260,8 @@ def measure(
         for key in draft.ids(part):
             subject, set_name = split_id(key)
             classifier, detector, metric = split(subject)
-            scores, is_ood = scored[classifier], of_sets[set_name].astype(bool)
+            scores = scored[classifier]
+            is_ood = of_sets[set_name].astype(bool)
             found = scores[detector, ""], scores[detector, set_name], is_ood
             targets[part][key] = true_metric(metric, settings.fpr, *found)
             if part in deviations:

@@ -51,17 +51,20 @@ def plan_mixes(settings: OodSettings, splits: Splits, test_seed: int, look: Look
         {part: len(base) for part, base in bases.items()},
         {part: {name: len(ood[name]) for name in names} for part, names in parts.items()},
     )
-    mixes = {part: _draw_part(settings, part, bases[part], ood, parts[part], test_seed) for part in bases}
+    mixes = {
+        part: _draw_part(settings, part, ind=ind, ood=ood, names=parts[part], test_seed=test_seed)
+        for part, ind in bases.items()
+    }
     drawn = {mix.name: mix for part in ("val", "test") for mix in mixes[part]}
     shown = {name: ood[name] for name in parts["train"]}
     lines = "".join(mix.mix.to_json() + "\n" for mix in mixes["train"])
     return Plan(
-        mixes["train"],
-        {part: [_planned(each.mix) for each in mixes[part]] for part in ("val", "test")},
-        bases,
-        lambda part, planned: drawn[planned.recipe.name].labelled(),
-        _inputs(settings, ood, bases["test"]),
-        {MIXES_FILE: lines, **{f"ood/{name}.npz": images for name, images in shown.items()}},
+        train=mixes["train"],
+        sets={part: [_planned(each.mix) for each in mixes[part]] for part in ("val", "test")},
+        bases=bases,
+        render=lambda part, planned: drawn[planned.recipe.name].labelled(),
+        inputs=_inputs(settings, ood, bases["test"]),
+        files={MIXES_FILE: lines, **{f"ood/{name}.npz": images for name, images in shown.items()}},
     )
 
 
@@ -139,16 +142,19 @@ def _draw_part(
     others = {name: rng.permutation(len(ood[name])) for name in names}
     found = []
     for mix in mixes:
-        rows, left = left[: mix.ind], left[mix.ind :]
-        chosen, others[mix.ood_set] = others[mix.ood_set][: mix.ood], others[mix.ood_set][mix.ood :]
+        rows = left[: mix.ind]
+        left = left[mix.ind :]
+        chosen = others[mix.ood_set][: mix.ood]
+        others[mix.ood_set] = others[mix.ood_set][mix.ood :]
         found.append(FromPools(mix, ind.take(rows), ood[mix.ood_set].take(chosen)))
     return found
 
 
 def draw_mixes(settings: OodSettings, part: str, pools: Counts, rng: Generator) -> list[Mix]:
     """Returns the mixes of "train" or "val", which may share images, with all OOD sets equally often."""
+    count = settings.sets(part)
     names: list[str] = []
-    while len(names) < (count := getattr(settings, f"{part}_sets")):
+    while len(names) < count:
         names += rng.permutation(sorted(pools)).tolist()
     return [_mix(settings, part, number, name, rng) for number, name in enumerate(names[:count], start=1)]
 
@@ -158,7 +164,8 @@ def draw_apart(settings: OodSettings, ind: int, pools: Counts, rng: Generator) -
 
     An OOD set is used while it has at least as many images as the largest mix needs.
     """
-    count, (_, most) = settings.test_sets, most_images(settings)
+    count = settings.test_sets
+    most = most_images(settings)[1]
     names: list[str] = []
     for used in range(max(pools.values(), default=0) // most):
         if len(names) < count:
@@ -177,9 +184,10 @@ def _mix(settings: OodSettings, part: str, number: int, ood_set: str, rng: Gener
 
 def check_images(settings: OodSettings, ind: Counts, ood: Mapping[str, Counts]) -> None:
     """Refuse numbers of IND images, by part, and of OOD images, by part and set, that are too small."""
-    size, high = "--sizes" if settings.sizes else "--set-size", settings.mix_sizes[1]
+    size = "--sizes" if settings.sizes else "--set-size"
+    high = settings.mix_sizes[1]
     most_ind, most_ood = most_images(settings)
-    for part in (part for part in ood if getattr(settings, f"{part}_sets")):
+    for part in (part for part in ood if settings.sets(part)):
         pools = {f"OOD set {name!r} of the {part} part": (pool, most_ood) for name, pool in ood[part].items()}
         for name, (pool, most) in {f"the {part} part": (ind[part], most_ind), **pools}.items():
             if pool < most:
@@ -188,7 +196,8 @@ def check_images(settings: OodSettings, ind: Counts, ood: Mapping[str, Counts]) 
                     f"ask for smaller mixes ({size}), join more classes in a set (--classes-per-set), or "
                     "leave the set out (--exclude)"
                 )
-    count, places = settings.test_sets, sum(pool // most_ood for pool in ood["test"].values())
+    count = settings.test_sets
+    places = sum(pool // most_ood for pool in ood["test"].values())
     enough = [n for n in range(1, count + 1) if ind_needed(settings, n) <= ind["test"] and n <= places]
     if len(enough) < count:
         fewer = f"--test-sets {len(enough)}, or " if len(enough) > 1 else ""
@@ -267,16 +276,19 @@ def ood_sets(
 
     Sets excluded by the settings are omitted, and so are images that are also IND or in another set.
     """
-    fit, most = settings.fit(splits.image_size), read_most(settings, splits.classes)
+    fit = settings.fit(splits.image_size)
+    most = read_most(settings, splits.classes)
     if settings.classes:
         chosen = class_sets(settings.classes, settings.id_up_to, settings.classes_per_set, settings.exclude)
         per_class = -(-most // settings.classes_per_set)
         found = load_class_sets(chosen, settings.images, fit, per_class, settings.seed)
     else:
-        found = load_ood_sets(settings.ood, splits.classes, fit, settings.exclude, most, settings.seed)
+        found = load_ood_sets(
+            settings.ood, splits.classes, fit, exclude=settings.exclude, limit=most, seed=settings.seed
+        )
     tested: dict[str, ImageSet] = {}
     for path in settings.test_from:
-        tested = load_ood_sets(path, splits.classes, fit, (), most, settings.seed)
+        tested = load_ood_sets(path, splits.classes, fit, limit=most, seed=settings.seed)
     every = splits.train, splits.reference, splits.meta_base, splits.val_base, splits.test_base, test_ind
     kept = without_shared({**found, **tested}, every)
     shown = [name for name in kept if name not in tested]

@@ -29,7 +29,7 @@ def report(built):
 
 
 def test_a_line_is_what_scikit_learn_and_scipy_compute(report):
-    lines = {(line.method, line.group): line for line in report.lines()}
+    lines = {(line.method, line.group): line for line in report.lines}
     assert {group for _, group in lines} == {ALL, *(group for group, _ in report.groups)}
     for run in report.runs:
         true, line = report.val["tiny"], lines[run.method, ALL]
@@ -47,7 +47,7 @@ def test_a_line_is_what_scikit_learn_and_scipy_compute(report):
 
 
 def test_coverage_is_told_of_methods_that_are_not_fitted_again_for_it(built, report):
-    lines = {(line.method, line.group): line for line in report.lines()}
+    lines = {(line.method, line.group): line for line in report.lines}
     for run in report.runs:
         line = lines[run.method, ALL]
         if run.method == "constant":
@@ -60,7 +60,7 @@ def test_coverage_is_told_of_methods_that_are_not_fitted_again_for_it(built, rep
         assert line.held == sum(inside) / 6
         assert line.width == pytest.approx(100 * np.mean([high - low for low, high in run.intervals]))
     asked = run_report(built, {"constant": BASELINES["constant"]}, intervals=True)
-    assert 0 <= asked.lines()[0].held <= 1
+    assert 0 <= asked.lines[0].held <= 1
 
 
 def test_predictions_are_those_of_predict(contest, report):
@@ -90,8 +90,8 @@ def test_only_regressions_on_one_indicator_have_one(report):
 def test_files_hold_every_line_and_the_same_bytes_each_time(report, tmp_path):
     html, table = write_report(report, tmp_path)
     rows = list(csv.DictReader(io.StringIO(table.read_text(encoding="utf-8"))))
-    assert [(row["method"], row["group"]) for row in rows] == [(x.method, x.group) for x in report.lines()]
-    assert float(rows[0]["rmse"]) == pytest.approx(report.lines()[0].rmse, abs=1e-4)
+    assert [(row["method"], row["group"]) for row in rows] == [(x.method, x.group) for x in report.lines]
+    assert float(rows[0]["rmse"]) == pytest.approx(report.lines[0].rmse, abs=1e-4)
     before = html.read_bytes(), table.read_bytes()
     write_report(report, tmp_path)
     assert (html.read_bytes(), table.read_bytes()) == before
@@ -138,3 +138,16 @@ def test_the_report_of_detectors_speaks_of_their_metric(ood_contest, tmp_path):
     axes = Figure().subplots()
     draw_predictions(axes, found, found.runs[0])
     assert [axes.get_xlabel(), axes.get_ylabel()] == [f"true {quantity}, %", f"predicted {quantity}, %"]
+
+
+@pytest.mark.parametrize("names", [("constant",), METHODS])
+def test_public_files_are_read_once_however_many_methods_there_are(contest, monkeypatch, names):
+    read, real = [], type(contest).data
+    monkeypatch.setattr(type(contest), "data", lambda self, file: read.append(file) or real(self, file))
+    report = run_report(contest, {name: BASELINES[name] for name in names})
+    assert report.lines
+    assert report.tables
+    assert all(report.rmse(name) > 0 for name in names)
+    assert [read.count(file) for file in ("val/groups.csv", "val/targets.csv", "train/targets.csv")] == [
+        1
+    ] * 3

@@ -58,3 +58,14 @@ def test_one_large_family_is_worked_around():
     plan = planned(*[("natural", "big")] * 40, *[("natural", f"f{i % 7}") for i in range(60)])
     sizes = {len(public_sets(plan, seed)) for seed in range(20)}
     assert all(20 <= size <= 30 for size in sizes)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_group_keeps_a_private_set(seed):
+    """The share of both groups would hold all of the small one."""
+    large = [("natural", f"f{i}") for i in range(3) for _ in range(10)]
+    plan = planned(*large, ("new", "a"), ("new", "b"))
+    public = public_sets(plan, seed)
+    private = {group for name, group, _ in plan if name not in public}
+    assert private == {"natural", "new"}
+    assert public

@@ -1,0 +1,140 @@
+"""The boards that are published together, made from what the ledger holds at one moment and from methods."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from leaderboard.columns import Board
+from leaderboard.feedback import public_score
+from leaderboard.ledger import Entry, Ledger, check_chain, entries_of
+from leaderboard.methods import Shown
+from leaderboard.solutions import predictions_of, version
+from leaderboard.standings import (
+    Predictions,
+    Standing,
+    in_private,
+    in_public,
+    of_methods,
+    standings,
+    while_running,
+)
+from submission.competition import Competition
+from submission.metrics import Score
+from submission.scoretable import Targets, validation_targets
+from submission.solution import COUNTING, SolutionRow
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What a ledger holds at one moment.
+
+    Attributes:
+        head: Its head.
+        entries: The submissions.
+        predictions: Predictions of the scored submissions; none before the end.
+        public, private: Targets of the public and the private rows for each metric, the ranking one first.
+    """
+
+    head: str
+    entries: tuple[Entry, ...]
+    predictions: Predictions
+    public: tuple[Targets, ...]
+    private: tuple[Targets, ...]
+
+    @classmethod
+    def read(cls, competition: Competition, ledger: Ledger, final: bool) -> "Moment":
+        """Returns what an open ledger holds, after the check of its chain; predictions if it is `final`."""
+        rows = ledger.rows()
+        check_chain(competition, rows)
+        entries = entries_of(rows)
+        scored = [entry for entry in entries if entry.status == "scored" and final]
+        solution = [row for row in version(competition, ledger) if row.usage in COUNTING]
+        targets = Targets.of_solution(competition, solution)
+        return cls(
+            head=ledger.head,
+            entries=entries,
+            predictions={each.number: predictions_of(competition, ledger, each) for each in scored},
+            public=_of_usage(competition, targets, solution, "Public"),
+            private=_of_usage(competition, targets, solution, "Private"),
+        )
+
+
+def _of_usage(
+    competition: Competition, targets: Targets, solution: Sequence[SolutionRow], usage: str
+) -> tuple[Targets, ...]:
+    """Returns the targets of the rows of one usage for each metric, the ranking one first."""
+    rows = targets.of_ids(row.id for row in solution if row.usage == usage)
+    return tuple(rows.by_metric(competition).values())
+
+
+@dataclass(frozen=True)
+class Boards:
+    """The boards that are published together.
+
+    Attributes:
+        public: The board of the public part.
+        private: The board of the private part; None before the end.
+        validation: All methods on the labelled validation sets, which reveals nothing new; None without any.
+    """
+
+    public: Board
+    private: Board | None = None
+    validation: Board | None = None
+
+    @property
+    def present(self) -> tuple[Board, ...]:
+        """The boards that there are, the one that decides first."""
+        return tuple(board for board in (self.private, self.public, self.validation) if board is not None)
+
+    @property
+    def final(self) -> tuple[Standing, ...]:
+        """The lines of the private board; none before the end."""
+        return () if self.private is None else self.private.standings
+
+
+def running_boards(competition: Competition, moment: Moment, test: Shown, val: Shown) -> Boards:
+    """Returns the boards before the end: ranks and best public scores, and in practice the methods below."""
+    lines = while_running(competition, moment.entries, len(moment.public[0]))
+    for method in of_methods(moment.public[:1], test.predictions, test.own):
+        rmse = public_score(competition, method.score.rmse)
+        lines.append(Standing(method.name, method.kind, Score(rmse, math.nan, math.nan, 0)))
+    decimals = competition.decimals
+    public = Board("public", standings(lines, None, decimals), decimals, detailed=False)
+    return Boards(public, validation=_on_validation(competition, val))
+
+
+def final_boards(competition: Competition, moment: Moment, test: Shown, val: Shown, whole: bool) -> Boards:
+    """Returns the boards after the end; `whole` is True if they may have scores by group."""
+    lines = in_public(competition, moment.public, moment.entries, moment.predictions)
+    lines += of_methods(moment.public, test.predictions, test.own)
+    public = _board(competition, "public", moment.public, lines, whole)
+    lines = in_private(
+        competition, moment.private, moment.entries, moment.predictions, before=public.standings
+    )
+    lines += of_methods(moment.private, test.predictions, test.own)
+    private = _board(competition, "private", moment.private, lines, whole)
+    return Boards(public, private, _on_validation(competition, val))
+
+
+def _on_validation(competition: Competition, methods: Shown) -> Board | None:
+    if not methods.predictions:
+        return None
+    parts = tuple(validation_targets(competition).values())
+    lines = of_methods(parts, methods.predictions, methods.own)
+    return _board(competition, "validation", parts, lines, whole=True)
+
+
+def _board(
+    competition: Competition, part: str, parts: Sequence[Targets], lines: Sequence[Standing], whole: bool
+) -> Board:
+    """Returns a board with all numbers; `parts` are the targets of each metric, the ranking one first."""
+    decimals = competition.decimals
+    first = parts[0]
+    groups = first.group_scores(dict.fromkeys(first.ids, 0.0)) if whole else ()
+    return Board(
+        part=part,
+        standings=standings(lines, first.families, decimals),
+        decimals=decimals,
+        noise_floor=round(first.noise_floor, decimals),
+        further=(*competition.titles[1:], *groups),
+    )
