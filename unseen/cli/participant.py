@@ -188,12 +188,13 @@ def report(
     chosen = chosen_for(competition, names, changes, called, everything)
 
     from baselines.report.page import write_report
-    from submission.scoretable import validation_report
+    from submission.scoretable import tables_text
     from unseen.api.methods import compared
 
     found = compared(competition, chosen, device, note, intervals=intervals)
     paths = write_report(found, competition.out)
-    echo("\n".join(map(str, (f"{validation_report(competition, found.predictions)}\n", *paths))))
+    groups = [group for group, _ in found.groups]
+    echo("\n".join(map(str, (f"{tables_text(found.tables, groups)}\n", *paths))))
 
 
 def validate(competition: Contest, file: Predictions) -> None:

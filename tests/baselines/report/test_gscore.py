@@ -81,7 +81,6 @@ def test_the_methods_table_has_errors_on_left_out_families_and_on_random_splits(
     assert found.loc[1, ["rmse", "rmse_deviation"]].tolist() == pytest.approx([np.mean(each), np.std(each)])
 
 
-@pytest.mark.usefixtures("one_method")
 def test_the_deviation_is_that_of_the_rmse_over_draws_of_whole_families():
     errors = np.array([0.1, -0.2, 0.05, 0.3, 0.0, -0.15, 0.25])
     families = np.array(["b", "a", "b", "c", "a", "b", "c"])
@@ -92,6 +91,7 @@ def test_the_deviation_is_that_of_the_rmse_over_draws_of_whole_families():
     assert _spread(errors, families) == pytest.approx(np.std(values, ddof=0), rel=1e-9)
 
 
+@pytest.mark.usefixtures("one_method")
 def test_errors_on_near_and_far_mixes_are_those_of_left_out_families(tmp_path):
     names = [f"{family}_{'near' if family < 'f4' else 'far'}_zoo" for family in FAMILIES]
     found = make_table("near-far", {"net:msp:fpr95": replace(META, ood_sets=names)})
