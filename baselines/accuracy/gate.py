@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from baselines.accuracy.evidence import TINY
 from baselines.contract.intervals import FAR
-from submission.arrays import FloatArray, IntArray
+from submission.arrays import BoolArray, FloatArray, IntArray
 
 LIMIT = 3.0
 """Number of standard deviations from the mean at which a sign is cut."""
@@ -152,7 +152,7 @@ def median_of(estimates: Named, names: tuple[str, ...]) -> FloatArray:
     return np.median([estimates[name] for name in names], axis=0)
 
 
-def at(estimates: Named, rows: IntArray) -> Named:
+def at(estimates: Named, rows: IntArray | BoolArray) -> Named:
     """Returns the estimates of the sets at `rows`, indices or a mask."""
     return {name: values[rows] for name, values in estimates.items()}
 

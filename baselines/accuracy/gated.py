@@ -111,7 +111,7 @@ class Examples:
 
     def take(self, mask: BoolArray) -> "Examples":
         """Returns the examples where `mask` (m,) is True."""
-        rows = np.flatnonzero(mask)
+        rows = np.flatnonzero(mask).tolist()
         return Examples([self.readings[i] for i in rows], [self.correct[i] for i in rows], self.of[rows])
 
     def errors(self, regressions: Mapping[str, Regression]) -> Named:

@@ -1,6 +1,6 @@
 """Estimates of the accuracy on unlabelled images from a model's logits, with intervals and verdicts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +9,8 @@ import numpy as np
 from starter.observing.observation import PEER, Moments, Observation
 from submission.arrays import IntArray
 from submission.errors import UnusableInput
-from unseen.estimation.estimation import Estimation, SetEstimate
+from unseen.estimation.estimates import SetEstimate
+from unseen.estimation.estimation import Estimation
 from unseen.estimation.fitted import CENTRES, Fitted, Learnt
 from unseen.estimation.inputs import (
     LEAST_IMAGES,
@@ -29,12 +30,14 @@ from unseen.estimation.inputs import (
 )
 
 
+# Ten parameters: all that a user may say of an estimate in one call. Types in quotes print as their short
+# names in help().
 def estimate(
-    logits: Array | Model,
-    labels: Array,
-    unlabelled: Sets,
-    second: tuple[Array, Sets] | None = None,
-    features: tuple[Array, Sets] | None = None,
+    logits: "Array | Model",
+    labels: "Array",
+    unlabelled: "Sets",
+    second: "tuple[Array, Sets] | None" = None,
+    features: "tuple[Array, Sets] | None" = None,
     probabilities: bool = False,
     margin: float = 0.05,
     level: float = 0.9,
@@ -78,35 +81,62 @@ def estimate(
     given: Any = logits
     if callable(logits):
         given, labels, unlabelled, features = read_batches(logits, labels, unlabelled)
-    table, what, columns = opened(given, "logits")
-    known = read_logits(table, what, probabilities)
-    classes = columns if not classes or sorted(columns) == sorted(classes) else classes
+    table = opened(given, "logits")
+    known = read_logits(table.values, table.name, probabilities)
+    classes = table.columns if not classes or sorted(table.columns) == sorted(classes) else classes
     truth = read_labels(labels, known, classes)
     if len(classes) not in (0, known.shape[1]):
         raise UnusableInput(
             f"{len(classes)} classes are named, but the logits have {known.shape[1]} columns: name each"
         )
-    if not (called := by_name(unlabelled)):
-        raise UnusableInput("no unlabelled set is given: name one or more")
-    rules = probabilities, (None, known.shape[1])
-    sets = {name: read_logits(*opened(each, name, columns)[:2], *rules) for name, each in called.items()}
-    named = {"the labelled images": known, **sets}
-    seen = [Observation(name, "model", values) for name, values in named.items()]
+    source = Observation("the labelled images", "model", known)
+    seen = [source, *_read_sets(by_name(unlabelled), source, table.columns, probabilities)]
     if second is not None:
-        whose = "the second model's logits"
-        for i, each in enumerate(beside(second, list(sets), whose)):
-            table, what, _ = opened(each, f"{whose} of {seen[i].set_name}", columns)
-            other = read_logits(table, what, probabilities, seen[i].logits.shape)
-            seen[i] = replace(seen[i], views={f"{PEER}second": other})
+        seen = _with_second(seen, second, table.columns, probabilities)
     if features is not None:
-        width, columns = None, ()
-        for i, each in enumerate(beside(features, list(sets), "features")):
-            table, what, columns = opened(each, f"the features of {seen[i].set_name}", columns)
-            _, values = read_numbers(table, what, len(seen[i]), width)
-            width = values.shape[1]
-            seen[i] = replace(seen[i], features=values.astype(np.float32))
-        seen = with_features(seen)
+        seen = with_features(_read_features(seen, features))
     return estimate_seen(seen[0], truth, seen[1:], asked, classes)
+
+
+def _read_sets(
+    unlabelled: Mapping[str, Array], source: Observation, columns: Sequence[str], probabilities: bool
+) -> Iterator[Observation]:
+    """Yields the sets by their logits, which have the columns of the labelled images'."""
+    if not unlabelled:
+        raise UnusableInput("no unlabelled set is given: name one or more")
+    shape = (None, source.logits.shape[1])
+    for name, each in unlabelled.items():
+        given = opened(each, name, columns)
+        yield Observation(name, "model", read_logits(given.values, given.name, probabilities, shape))
+
+
+def _with_second(
+    seen: Sequence[Observation], second: tuple[Array, Sets], columns: Sequence[str], probabilities: bool
+) -> list[Observation]:
+    """Returns the observations with a second model's logits of the same images."""
+    whose = "the second model's logits"
+    names = [each.set_name for each in seen[1:]]
+    both = []
+    for each, other in zip(seen, beside(second, names, whose), strict=True):
+        given = opened(other, f"{whose} of {each.set_name}", columns)
+        logits = read_logits(given.values, given.name, probabilities, each.logits.shape)
+        both.append(replace(each, views={f"{PEER}second": logits}))
+    return both
+
+
+def _read_features(seen: Sequence[Observation], features: tuple[Array, Sets]) -> list[Observation]:
+    """Returns the observations with features, of as many columns as those of the first."""
+    names = [each.set_name for each in seen[1:]]
+    columns: Sequence[str] = ()
+    width = None
+    featured = []
+    for each, array in zip(seen, beside(features, names, "features"), strict=True):
+        given = opened(array, f"the features of {each.set_name}", columns)
+        _, values = read_numbers(given.values, given.name, len(each), width)
+        columns = given.columns
+        width = values.shape[1]
+        featured.append(replace(each, features=values.astype(np.float32)))
+    return featured
 
 
 def estimate_seen(
@@ -119,36 +149,41 @@ def estimate_seen(
 ) -> Estimation:
     """Estimate the accuracy on observed sets from the observed labelled images; see `estimate`."""
     for each in seen:
-        if (images := len(each)) < LEAST_IMAGES:
-            name = each.set_name
-            raise UnusableInput(f"{name} has {images} images: an estimate needs {LEAST_IMAGES} or more")
+        if len(each) < LEAST_IMAGES:
+            raise UnusableInput(
+                f"{each.set_name} has {len(each)} images: an estimate needs {LEAST_IMAGES} or more"
+            )
     if asked.window is not None:
-        seen = [
-            _part(whole, rows, f"{whole.set_name} {rows[0]}-{rows[-1]}")
-            for whole in seen
-            for rows in windows(len(whole), asked.window)
-        ]
+        seen = [part for whole in seen for part in _windows_of(whole, asked.window)]
     fitted = Fitted.of(source, labels, learnt=learnt, classes=classes)
+    largest_share = float(np.bincount(labels).max() / len(labels))
     return Estimation(
-        fitted.accuracy,
-        len(labels),
-        asked.level,
-        asked.margin,
-        tuple(fitted.estimate(each, asked) for each in seen),
-        tuple(_halves(source, labels, asked)),
-        fitted.classes,
-        fitted.centres,
-        fitted.compared,
-        max(1 / source.logits.shape[1], float(np.bincount(labels).max() / len(labels))),
-        tuple(seen),
+        accuracy=fitted.accuracy,
+        images=len(labels),
+        level=asked.level,
+        margin=asked.margin,
+        sets=tuple(fitted.estimate(each, asked) for each in seen),
+        halves=tuple(_halves(source, labels, asked)),
+        classes=fitted.classes,
+        centres=fitted.centres,
+        compared=fitted.compared,
+        chance=max(1 / source.logits.shape[1], largest_share),
+        seen=tuple(seen),
     )
+
+
+def _windows_of(whole: Observation, size: int) -> Iterator[Observation]:
+    """Yields the windows of a set, which are named by their first and last row."""
+    for rows in windows(len(whole), size):
+        yield _part(whole, rows, f"{whole.set_name} {rows[0]}-{rows[-1]}")
 
 
 def _halves(seen: Observation, labels: IntArray, asked: Asked) -> Iterator[tuple[SetEstimate, float]]:
     """Yields the estimate of each half of the labelled images from the other half, and its true accuracy."""
     order = np.random.default_rng(0).permutation(len(labels))
     for side in (0, 1):
-        tested, known = np.sort(order[side::2]), np.sort(order[1 - side :: 2])
+        tested = np.sort(order[side::2])
+        known = np.sort(order[1 - side :: 2])
         half = _part(seen, tested, f"half {side + 1}")
         fitted = Fitted.of(_part(seen, known, "labelled"), labels[known], (*CENTRES, "cott"))
         yield fitted.estimate(half, asked), float((half.predicted == labels[tested]).mean())

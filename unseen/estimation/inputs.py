@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import shorten
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,14 +19,22 @@ FEWEST = 50
 LEAST = 1e-12
 """Smallest probability, to which smaller ones are raised: logits are logarithms of probabilities."""
 LARGEST = np.finfo(np.float32).max
-SMALLEST, LEAST_IMAGES, LEAST_SETS = 20, 10, 6
-"""Smallest numbers of images in a window and in a set, and of meta-train sets, if there are any."""
+"""Value from which on, in size, a number is refused: observations hold float32."""
+SMALLEST = 20
+"""Smallest number of images in a window."""
+LEAST_IMAGES = 10
+"""Smallest number of images in a set."""
+LEAST_SETS = 6
+"""Smallest number of meta-train sets, if there are any."""
 WIDEST = 256
 """Largest number of features: more are projected on this many random directions, which nearly keeps their
 distances."""
 TINY = 1e-12
+"""Smallest scale of features by which they are divided."""
 ROUNDED = 0.05
 """Largest difference of a row's sum from 1 that rounding of probabilities explains."""
+SPAN = 0.9
+"""Smallest range of numbers between 0 and 1 that are no logits."""
 Array = ArrayLike | Path | Iterable[Any]
 """Numbers (an array, a tensor of PyTorch, a table of pandas, lists), or a file that `read_file` takes; beside
 a model, batches."""
@@ -99,61 +107,98 @@ def read_file(path: Path) -> Any:
         table = pd.read_csv(path, header=None)
     except (OSError, ValueError) as error:
         raise unusable(path, f"no table that can be read ({why(error)})") from error
-    if indexed := bool(table[0].isna()[0]):  # an index, which has no heading
+    indexed = bool(table[0].isna()[0])  # an index has no heading
+    if indexed:
         table = table.drop(columns=0)
     numbers = table.apply(pd.to_numeric, errors="coerce")
     if numbers[1:].notna().all(axis=None):
-        first, k = [*numbers.iloc[0]], table.shape[1]
-        named, counted = numbers.iloc[0].isna().any(), k > 1 and first in ([*range(k)], [*range(1, k + 1)])
-        columns = table.iloc[0].astype(str) if named else table.columns
-        table = numbers[int(named or counted or indexed) :].set_axis(columns, axis=1)
+        named = bool(numbers.iloc[0].isna().any())
+        if named:
+            numbers.columns = table.iloc[0].astype(str)
+        below = named or indexed or _counts(numbers.iloc[0])
+        table = numbers[int(below) :]
     return table if table.shape[1] > 1 else table.iloc[:, 0]
 
 
-def opened(given: Any, what: str, columns: Sequence[str] = ()) -> tuple[Any, str, Sequence[str]]:
-    """Returns what a file holds or is given, its name in messages, and the names of a table's columns.
+def _counts(line: pd.Series) -> bool:
+    """Returns whether the first line of a table counts its columns, two or more, from 0 or from 1."""
+    k = len(line)
+    return k > 1 and list(line) in (list(range(k)), list(range(1, k + 1)))
+
+
+class Given(NamedTuple):
+    """What is given or read from a file.
+
+    Attributes:
+        values: Numbers, of any kind that `read_numbers` takes.
+        name: Its name in messages.
+        columns: Names of a table's columns; () if they are numbers.
+    """
+
+    values: Any
+    name: str
+    columns: Sequence[str]
+
+
+def opened(given: Any, what: str, columns: Sequence[str] = ()) -> Given:
+    """Returns what a file holds, or what is given under the name `what`.
 
     If the columns have names, they are put in the order of `columns`, which must be the same names.
     """
-    found, what = (read_file(Path(given)), str(given)) if isinstance(given, Path | str) else (given, what)
-    names = tuple(getattr(found, "columns", ()))
+    if isinstance(given, Path | str):
+        return opened(read_file(Path(given)), str(given), columns)
+    names = tuple(getattr(given, "columns", ()))
     own = names if all(isinstance(name, str) for name in names) else ()
-    if not (own and columns) or own == columns:
-        return found, what, own
+    if not own or not columns or own == columns:
+        return Given(given, what, own)
     if sorted(own) != sorted(columns):
-        both = [shorten(", ".join(names), 80) for names in (own, columns)]
-        raise UnusableInput(f"{what} has the columns {both[0]}; of the labelled images they are {both[1]}")
-    return found[[*columns]], what, columns
+        theirs = shorten(", ".join(own), 80)
+        labelled = shorten(", ".join(columns), 80)
+        raise UnusableInput(f"{what} has the columns {theirs}; of the labelled images they are {labelled}")
+    return Given(given[[*columns]], what, columns)
 
 
 def read_numbers(given: Array, what: str, *shape: int | None) -> tuple[str, NDArray[Any]]:
     """Returns the name in messages, and finite numbers of this shape; None is any size of two or more."""
-    given, what, _ = opened(given, what)
-    if hasattr(given, "detach"):  # PyTorch's: of any device and precision, with or without gradient
-        given = given.detach().cpu().double()
+    values, name, _ = opened(given, what)
+    if hasattr(values, "detach"):  # PyTorch's: of any device and precision, with or without gradient
+        values = values.detach().cpu().double()
     try:
-        values = np.asarray(given)
-        values = values.astype(np.float64) if values.dtype == object else values  # of missing numbers
+        array = np.asarray(values)
+        array = array.astype(np.float64) if array.dtype == object else array  # of missing numbers
     except (TypeError, ValueError, RuntimeError) as error:
         raise UnusableInput(
-            f"{what}: no numbers that make one array ({why(error)}): join batches by numpy.concatenate or "
+            f"{name}: no numbers that make one array ({why(error)}): join batches by numpy.concatenate or "
             "torch.cat"
         ) from error
-    problem = ""
+    if problem := _problem(array, shape):
+        raise UnusableInput(f"{name} {problem}")
+    return name, array
+
+
+def _problem(values: NDArray[Any], shape: tuple[int | None, ...]) -> str:
+    """Returns why an array is not one of finite numbers of this shape; "" if it is."""
     if values.dtype.kind not in "fiu":
-        problem = f"holds {values.dtype}, not numbers"
-    elif values.ndim != len(shape) or any(
-        n < 2 if size is None else n != size for n, size in zip(values.shape, shape, strict=True)
-    ):
-        wanted = ", ".join("2 or more" if size is None else str(size) for size in shape)
+        return f"holds {values.dtype}, not numbers"
+    if not _fits(values.shape, shape):
+        sizes = ", ".join("2 or more" if size is None else str(size) for size in shape)
+        problem = f"must have the shape ({sizes}), got {values.shape}"
         single = "; of one output z for two classes make the columns 0 and z"
-        problem = f"must have the shape ({wanted}), got {values.shape}{single * (values.shape[1:] == (1,))}"
-    elif not (fit := (np.abs(values) < LARGEST).reshape(len(values), -1).all(axis=1)).all():
-        problem = f"holds NaN, infinite or too large values (above 3e38), first in row {fit.argmin()}"
-        problem += ": leave such images out"
-    if problem:
-        raise UnusableInput(f"{what} {problem}")
-    return what, values
+        return problem + single if values.shape[1:] == (1,) else problem
+    finite = (np.abs(values) < LARGEST).reshape(len(values), -1).all(axis=1)
+    if not finite.all():
+        return (
+            f"holds NaN, infinite or too large values (above 3e38), first in row {finite.argmin()}: leave "
+            "such images out"
+        )
+    return ""
+
+
+def _fits(own: tuple[int, ...], shape: tuple[int | None, ...]) -> bool:
+    """Returns whether an array's shape is this one, where None is any size of two or more."""
+    if len(own) != len(shape):
+        return False
+    return all(n >= 2 if size is None else n == size for n, size in zip(own, shape, strict=True))
 
 
 def read_logits(
@@ -163,39 +208,42 @@ def read_logits(
     shape: tuple[int | None, int | None] = (None, None),
 ) -> FloatArray:
     """Returns the given logits, float32 (n, k); probabilities are turned into their logarithms."""
-    name, values = read_numbers(given, what, *shape)
-    values = values.astype(np.float64)
-    low, high, sums = values.min(), values.max(), values.sum(axis=1)
-    fractions = low >= 0 and np.allclose(sums, 1, rtol=ROUNDED)
-    problem = ""
-    if probabilities and not fractions:
+    name, numbers = read_numbers(given, what, *shape)
+    values = numbers.astype(np.float64)
+    if problem := _problem_of_logits(values, probabilities):
+        raise UnusableInput(f"{name} holds {problem}")
+    return (np.log(np.maximum(values, LEAST)) if probabilities else values).astype(np.float32)
+
+
+def _problem_of_logits(values: FloatArray, probabilities: bool) -> str:
+    """Returns what the values (n, k) are in place of logits, or of probabilities; "" if they may be these."""
+    low, high = values.min(), values.max()
+    are_probabilities = low >= 0 and np.allclose(values.sum(axis=1), 1, rtol=ROUNDED)
+    if probabilities:
         problem = "no probabilities (rows from 0 up, of sum 1): leave --probabilities out for logits"
-    elif not probabilities and fractions:
-        problem = "probabilities, not logits: say so with --probabilities"
-    elif not probabilities and low >= 0 and high <= 1 and high - low > 0.9:
-        problem = (
+        return "" if are_probabilities else problem
+    if are_probabilities:
+        return "probabilities, not logits: say so with --probabilities"
+    if low >= 0 and high <= 1 and high - low > SPAN:
+        return (
             "numbers from 0 to 1 whose rows have other sums than 1, as after a sigmoid: give the logits; "
             "where they are cosines, multiply them by the model's scale"
         )
-    if problem:
-        raise UnusableInput(f"{name} holds {problem}")
-    return (np.log(np.maximum(values, LEAST)) if probabilities else values).astype(np.float32)
+    return ""
 
 
 def read_labels(given: Array, logits: FloatArray, classes: Sequence[str] = ()) -> IntArray:
     """Returns the class of each labelled image, int64 (n,), a column of its logits (n, k), or its name."""
     n, k = logits.shape
-    found, name, _ = opened(given, "labels")
-    texts = np.asarray(found)
-    if classes and texts.dtype.kind in "fiu":
-        called = np.array([f"{value:.15g}" for value in texts.ravel()])
-        texts = called if {*called} <= {*classes} else texts  # names that are numbers, in any order
+    values, name, _ = opened(given, "labels")
+    texts = _class_names(np.asarray(values), classes)
     if texts.dtype.kind in "OU":
-        names = [*map(str, texts)][len(texts) - n == 1 :]  # below a heading
+        heading = len(texts) == n + 1
+        names = [str(text) for text in texts][int(heading) :]
         if unknown := {*names} - {*classes}:
             fix = "give --classes, a file of the model's classes in order, one a line"
             raise UnusableInput(f"{name} holds {min(unknown)!r}, which is no named class: {fix}")
-        texts = np.array([*map(classes.index, names)])
+        texts = np.array([classes.index(each) for each in names])
     _, values = read_numbers(texts, f"{name}, a label for each row of logits,", n)
     if (values != np.rint(values)).any() or values.min() < 0 or values.max() >= k:
         raise UnusableInput(
@@ -205,6 +253,14 @@ def read_labels(given: Array, logits: FloatArray, classes: Sequence[str] = ()) -
     labels = values.astype(np.int64)
     check_enough(labels)
     return labels
+
+
+def _class_names(labels: NDArray[Any], classes: Sequence[str]) -> NDArray[Any]:
+    """Returns labels as texts if they are numbers and all of them names of classes, in whatever order."""
+    if not classes or labels.dtype.kind not in "fiu":
+        return labels
+    names = np.array([f"{value:.15g}" for value in labels.ravel()])
+    return names if {*names} <= {*classes} else labels
 
 
 def check_enough(labels: IntArray) -> None:
@@ -256,10 +312,11 @@ def read_batches(model: Model, labelled: Any, sets: Any) -> tuple[Any, Any, dict
     if not labels:
         raise UnusableInput("no labels: each batch of labelled images must be (images, labels)")
     several = sets if isinstance(sets, Mapping) else {"set 1": sets}
-    found = {name: run_batches(model, batches) for name, batches in several.items()}
-    others = {name: each[1] for name, each in found.items()}
-    inner = None if features is None else (features, others)
-    return logits, np.concatenate(labels), {name: each[0] for name, each in found.items()}, inner
+    outputs = {name: run_batches(model, batches) for name, batches in several.items()}
+    logits_of_sets = {name: each[0] for name, each in outputs.items()}
+    features_of_sets = {name: each[1] for name, each in outputs.items()}
+    both = None if features is None else (features, features_of_sets)
+    return logits, np.concatenate(labels), logits_of_sets, both
 
 
 def beside(given: tuple[Array, Sets], names: Sequence[str], what: str) -> list[Array]:
