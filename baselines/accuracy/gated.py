@@ -1,80 +1,148 @@
-"""gated: the kit's own method, a learned gate over direct estimates; docs/results/gated.md has its errors."""
+"""gated: the kit's own method, a learned gate over direct estimates; docs/results/gated.md has its errors.
 
-from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
-from typing import Any, NamedTuple
+1. A set is read under the source's class prior and under its own, which EM finds (`evidence.py`).
+2. COTT, the direct estimate under the source's prior, is right where a set has the source's classes.
+3. Of the evidence of single images, regressions learn how likely an image is classed rightly.
+4. With a referee there are three: one of the classifier alone, and two that hear both networks, each under
+   another prior, whose mean is the estimate `both`; without one a single regression reads statistics of the
+   images too.
+5. What is learnt from is the source, the meta-train sets, and copies of these with few of their classes.
+6. Blocks of operations are left out in turn, so that each estimate has an error on sets of operations that
+   its regressions have not seen.
+7. By these errors it is decided which estimates vote in a median; far from the sets learnt from more do.
+8. A gate learns from the same errors how much COTT counts beside that median, by signs of the set that say
+   whether it has few classes or is distorted (`gate.py`).
+9. The prediction is the mean of COTT and the median that the gate weighs.
+10. Intervals come from the errors of the gates and regressions that were fitted without a block.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.spatial.distance import cdist
-from scipy.special import expit, logit
-from scipy.stats import entropy
+from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from baselines.accuracy import priors
-from baselines.accuracy.cot import cott_threshold, right_of_class
+from baselines.accuracy.evidence import TINY, Reader, Reading
+from baselines.accuracy.gate import Gate, Named, Scale, Votes, at, nearest
 from baselines.contract.estimator import Estimator
 from baselines.contract.families import blocks
-from baselines.contract.intervals import FAR, USUAL, CrossConformal, Remoteness
-from starter.observing.observation import MetaTrain, Observation
-from starter.observing.temperature import temperature
+from baselines.contract.intervals import USUAL, CrossConformal, Remoteness
+from starter.observing.observation import IMAGE_STATS, MetaTrain, Observation
 from submission.arrays import BoolArray, FloatArray, IntArray
 from submission.progress import progress
 
-EDGE, SET_EDGE, TINY = 1e-4, 5e-3, 1e-6
-"""Smallest distance from 0 and 1 of an image's and of a set's probability in log-odds; smallest divisor."""
-COPIES, OF_SOURCE, FEW = 3, 0.6, 0.6
-"""Copies of a meta-train set, and of the source per such set; the largest share of the classes in a copy."""
-LIMIT, WIDTH, RIDGE = 3.0, 0.02, 0.00075
-"""Of the gate: deviations at which numbers are cut, error below which loss is quadratic, penalty."""
-BLOCKS, KEPT, POOR = 6, 0.95, 2.0
-"""Number of blocks of operations left out together; share of the sets that one regression keeps; median error
-of the classifier's regression, in that of those with the referee, that is poor."""
-Votes = list[list[int]]
-VOTES = {2: [[1], [1]], 6: [[1, 2, 5], [1, 2, 3, 4, 5]], 0: [[3, 5], [3, 5]]}
-"""Parts in the median of sets near to those learnt from, and of others, by their number; 0 if poor."""
-COLUMNS = {7: ([0, 1, 2, 3, 4, 5, 6],), 10: ([0, 1, 2, 3], [0, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 8, 9])}
-"""Evidence that each regression reads, by the number of columns: all; with a referee the classifier's, and
-both networks' under the set's prior and under the source's."""
-Models = tuple[FloatArray, ...]
-Gate = tuple[FloatArray, FloatArray, float, Votes]
-"""Weights (1 + p,) of COTT's log-odds, the known sets' numbers, the usual distance from these, and votes."""
+COPIES = 3
+"""Number of copies of each meta-train set, each with few of its classes."""
+OF_SOURCE = 0.6
+"""Number of such copies of the source, for each meta-train set."""
+FEW = 0.6
+"""Largest share of the source's classes in a copy."""
+BLOCKS = 6
+"""Number of blocks of operations that are left out in turn."""
+REFIT = 0.95
+"""Share of the sets to which a lone regression is fitted again: those that it misses least."""
+
+OF_CLASSIFIER = ("adapted", "confidence", "mean_confidence", "mean_margin")
+"""Evidence from the classifier alone."""
+LONE = {"classifier": (*OF_CLASSIFIER, *IMAGE_STATS)}
+"""Evidence of the one regression without a referee."""
+COMMON = ("mean_confidence", "mean_margin", "referee_confidence", "mean_referee_confidence")
+"""Evidence under the source's prior that both regressions on two networks read."""
+BOTH = {
+    "adapted": ("adapted", *COMMON, "referee_adapted", "mean_referee_adapted"),
+    "plain": ("confidence", *COMMON, "referee", "mean_referee"),
+}
+"""Evidence of the regressions on both networks, under the set's own prior and under the source's."""
+WITH_REFEREE = {"classifier": OF_CLASSIFIER, **BOTH}
+"""Evidence of each regression with a referee."""
 
 
-class Reading(NamedTuple):
-    """What is read from a set: evidence (n, 7 or 10), direct estimates (1 or 4,), the gate's numbers (p,)."""
+@dataclass(frozen=True)
+class Regression:
+    """A logistic regression of whether an image is classed rightly.
 
-    table: FloatArray
-    direct: FloatArray
-    numbers: FloatArray
+    Attributes:
+        columns: Names of the p columns of evidence that it reads.
+        weights: Intercept and weights, (1 + p,).
+    """
 
+    columns: tuple[str, ...]
+    weights: FloatArray
 
-def fitted_gate(rows: FloatArray, errors: FloatArray, usual: float, votes: Votes) -> Gate:
-    """Returns the gate for m sets: numbers (m, 1 + p), errors of the parts (m, 2 or 6)."""
-    first, second, free = errors[:, 0], np.median(errors[:, votes[0]], axis=1), np.arange(rows.shape[1]) > 0
+    @classmethod
+    def fit(cls, columns: tuple[str, ...], examples: "Examples") -> "Regression":
+        """Returns the regression fitted to the images of all examples."""
+        rows = np.concatenate([_table(reading, columns) for reading in examples.readings])
+        return cls(columns, logistic(rows, np.concatenate(examples.correct)))
 
-    def loss(weights: FloatArray) -> tuple[float, FloatArray]:
-        share = expit(rows @ weights)
-        error = share * first + (1 - share) * second
-        size = np.sqrt(error**2 + WIDTH**2)
-        pull = error / size * share * (1 - share) * (first - second)
-        slope = pull @ rows / len(rows) + 2 * RIDGE * weights * free / len(weights)
-        return float(size.mean() + RIDGE * (weights**2 * free).mean()), slope
-
-    return minimize(loss, np.zeros(len(free)), jac=True, method="L-BFGS-B").x, rows, usual, votes
-
-
-def mixed(gate: Gate, rows: FloatArray, parts: FloatArray) -> FloatArray:
-    """Returns the means (m,) of COTT, the first of the parts, and the others' median, weighed by the gate."""
-    weights, known, usual, votes = gate
-    share, far = expit(rows @ weights), cdist(rows, known).min(axis=1) > FAR * usual
-    near, other = (np.median(parts[:, each], axis=1) for each in votes)
-    return share * parts[:, 0] + (1 - share) * np.where(far, other, near)
+    def accuracy(self, reading: Reading) -> float:
+        """Returns the mean chance that an image of the set is classed rightly."""
+        rows = _table(reading, self.columns)
+        return float(expit(rows @ self.weights[1:] + self.weights[0]).mean())
 
 
-def _scaled(numbers: FloatArray, mean: FloatArray, scale: FloatArray) -> FloatArray:
-    return np.insert(np.clip((numbers - mean) / scale, -LIMIT, LIMIT), 0, 1.0, axis=1)
+@dataclass(frozen=True)
+class Examples:
+    """What is learnt from: the source, the meta-train sets, and copies of these with few of their classes.
+
+    Attributes:
+        readings: What is read from each of the m examples.
+        correct: Whether each of its images is classed rightly.
+        of: The meta-train set that each is made from, ascending; -1 for the source. A set comes before its
+            copies. (m,)
+    """
+
+    readings: Sequence[Reading]
+    correct: Sequence[BoolArray]
+    of: IntArray
+
+    @cached_property
+    def accuracies(self) -> FloatArray:
+        """The true accuracies, (m,)."""
+        return np.array([each.mean() for each in self.correct])
+
+    @cached_property
+    def signs(self) -> FloatArray:
+        """The signs of each example, (m, p)."""
+        return np.array([_signs(reading) for reading in self.readings])
+
+    def take(self, mask: BoolArray) -> "Examples":
+        """Returns the examples where `mask` (m,) is True."""
+        rows = np.flatnonzero(mask).tolist()
+        return Examples([self.readings[i] for i in rows], [self.correct[i] for i in rows], self.of[rows])
+
+    def errors(self, regressions: Mapping[str, Regression]) -> Named:
+        """Returns estimate minus accuracy of each example, by the name of the estimate."""
+        rows = [estimates(regressions, reading) for reading in self.readings]
+        return {name: np.array([row[name] for row in rows]) - self.accuracies for name in rows[0]}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of operations that is left out.
+
+    Attributes:
+        inside: Whether an example is made from a meta-train set with one of the operations, (m,).
+        sets: Rows of these sets themselves, without their copies.
+        regressions: Those fitted to the examples outside.
+        errors: The errors of all m examples with these regressions.
+    """
+
+    inside: BoolArray
+    sets: IntArray
+    regressions: Mapping[str, Regression]
+    errors: Named
+
+    @classmethod
+    def of(cls, examples: Examples, sets: IntArray) -> "Block":
+        """Returns the block whose operations these meta-train sets have."""
+        inside = np.isin(examples.of, sets)
+        regressions = fit_regressions(examples.take(~inside))
+        first = np.searchsorted(examples.of, sets)
+        return cls(inside, first, regressions, examples.errors(regressions))
 
 
 class Gated(Estimator):
@@ -98,153 +166,175 @@ class Gated(Estimator):
         self.seed = seed
 
     def _fit(self, meta: MetaTrain) -> None:
-        source, parts = meta.source, blocks(meta.families, BLOCKS)
-        self.prior_, self.own_ = priors.source_prior(source), priors.bias_corrected(source)
-        self.cott_ = temperature(source), cott_threshold(source)
-        self.judge_: FloatArray = np.zeros(0)
-        if source.observation.referee is not None:
-            self.judge_ = priors.bias_corrected(replace(source, observation=_of_referee(source.observation)))
-        readings, correct, of = self._examples(meta)
-        numbers = np.array([each.numbers for each in readings])
-        self.scale_ = numbers.mean(axis=0), np.maximum(numbers.std(axis=0), TINY)
-        rows, truth = _scaled(numbers, *self.scale_), np.array([[each.mean()] for each in correct])
-        left = np.array([np.isin(of, part.test) for part in parts])
-        learnt = [_regressions(readings, correct, np.flatnonzero(~each)) for each in left]
-        missed = [[_parts(models, each) for each in readings] for models in learnt] - truth  # (b, m, parts)
-        foreign = (left | ~left.any(axis=0))[:, :, None]  # what no block touches is estimated by all
-        errors = np.average(missed, axis=0, weights=np.broadcast_to(foreign, missed.shape))
-        off = np.median(np.abs(errors), axis=0)
-        near, far = VOTES[0 if off[1] > POOR * off[-1] else len(off)]
-        several = min(filter(None, map(len, meta.families)), default=1)
-        errors[:, 1] *= several**0.5  # of a new set's operations those left out are but a part
-        tested = [np.searchsorted(of, part.test) for part in parts]  # the whole set comes before its copies
-        apart = [cdist(rows[own], rows[~each]).min(axis=1) for own, each in zip(tested, left, strict=True)]
-        rest = float(np.quantile(np.concatenate(apart), USUAL)), [near if several == 1 else far, far]
-        self.models_ = _regressions(readings, correct, np.arange(len(of)))
-        self.gate_ = fitted_gate(rows, errors, *rest)
-        gates = [fitted_gate(rows[each], errors[each], *rest) for each in ~left]
-        self._left_out = list(zip(learnt, gates, strict=True))
-        each = zip(gates, missed, tested, strict=True)
-        self._residuals = [np.abs(mixed(gate, rows[own], found[own])) for gate, found, own in each]
+        self.reader_ = Reader.of(meta.source)
+        examples = self._examples(meta)
+        left_out = [Block.of(examples, fold.test) for fold in blocks(meta.families, BLOCKS)]
+        operations = fewest_operations(meta.families)
+        errors = errors_on_new_operations(left_out)
+        votes = Votes.of(errors, operations)
+        errors = for_several_operations(errors, operations)
 
-    def _examples(self, meta: MetaTrain) -> tuple[list[Reading], list[BoolArray], IntArray]:
-        """Returns readings of source, sets and copies, which images are right, and whose (-1: source)."""
-        rng, source, most = np.random.default_rng(self.seed), meta.source, round(FEW * len(self.prior_))
+        self.regressions_ = fit_regressions(examples)
+        self.scale_ = Scale.of(examples.signs)
+        rows = self.scale_.rows(examples.signs)
+        usual = usual_distance(rows, left_out)
+        self.gate_ = Gate.fit(rows, errors, usual, votes)
+
+        gates = [Gate.fit(rows[~each.inside], at(errors, ~each.inside), usual, votes) for each in left_out]
+        self._left_out = [(each.regressions, gate) for each, gate in zip(left_out, gates, strict=True)]
+        self._residuals = [
+            np.abs(gate.mix(rows[each.sets], at(each.errors, each.sets)))
+            for each, gate in zip(left_out, gates, strict=True)
+        ]
+
+    def _examples(self, meta: MetaTrain) -> Examples:
+        """Returns the source, then each meta-train set, each followed by its copies of few classes."""
+        rng = np.random.default_rng(self.seed)
+        most = round(FEW * len(self.reader_.prior))
         readings, correct, of = list[Reading](), list[BoolArray](), list[int]()
         for i in progress(range(-1, len(meta.sets)), "read sets", unit="sets"):
-            seen, right = (source.observation, source.correct) if i < 0 else (meta.sets[i], meta.correct[i])
-            labels: Any = source.labels if i < 0 else meta.labels[i] if meta.labels else None
-            count = round(OF_SOURCE * len(meta.sets)) if i < 0 else COPIES
-            chosen = [np.arange(len(right))]
-            for _ in range(count if labels is not None and most > 1 else 0):
-                classes = rng.permutation(np.unique(labels))[: rng.integers(1, most, endpoint=True)]
-                chosen.append(np.flatnonzero(np.isin(labels, classes)))
-            readings += [self._read(seen.take(rows)) for rows in chosen]
-            correct += [right[rows] for rows in chosen]
-            of += [i] * len(chosen)
-        return readings, correct, np.array(of)
-
-    def _read(self, seen: Observation) -> Reading:
-        """Returns evidence, direct estimates and numbers of a set.
-
-        Evidence: log-odds of the calibrated confidence under the set's class prior (by EM) and the source's,
-        means of the second and of the margins; of the referee, each beside its mean, its confidence and its
-        probability of the predicted class under both priors, else means of the image statistics' logarithms.
-        Direct: COTT, agreement under both priors, and COTT under the referee's.
-        """
-        rows, predicted = np.arange(len(seen)), seen.predicted
-        p, right = priors.calibrated(seen, self.own_), right_of_class(self.prior_, seen, *self.cott_)
-        adapted, numbers = self._by_em(p, seen)
-        sure, best = _odds(p[rows, predicted]), np.sort(seen.logits.astype(np.float64), axis=1)[:, -2:]
-        columns = [_odds(adapted[rows, predicted]), sure, sure.mean(), np.diff(best).mean()]
-        numbers, direct = [*numbers, _between(right, self.prior_), *_spread(seen.logits)], [right.sum()]
-        if len(self.judge_):
-            r = priors.calibrated(_of_referee(seen), self.judge_)
-            adapted, others = self._by_em(r, seen)
-            for values in (r.max(axis=1), adapted[rows, predicted], r[rows, predicted]):
-                columns += [_odds(values), _odds(values).mean()]
-            same, other = ((each.argmax(axis=1) == predicted).mean() for each in (r, adapted))
-            numbers += [*others, *_odds([same, other], SET_EDGE)]
-            direct += [other, same, expit(others[1])]
-        else:
-            assert seen.image_stats is not None
-            columns += list(np.log(np.maximum(seen.image_stats, TINY)).mean(axis=0))
-        return Reading(np.column_stack(np.broadcast_arrays(*columns)), np.array(direct), np.array(numbers))
-
-    def _by_em(self, p: FloatArray, seen: Observation) -> tuple[FloatArray, list[Any]]:
-        """Returns probabilities under the EM prior, and numbers of p (n, k) and of COTT under that prior."""
-        q = priors.em_prior(p, self.prior_)
-        cott, sure = right_of_class(q, seen, *self.cott_).sum(), p.max(axis=1).mean()
-        numbers = [entropy(p.mean(axis=0), base=len(q)), *_odds([cott, sure], SET_EDGE)]
-        return priors.reweighted(p, self.prior_, q), numbers
+            seen, right, labels = _labelled(meta, i)
+            copies = round(OF_SOURCE * len(meta.sets)) if i < 0 else COPIES
+            for rows in (np.arange(len(right)), *rows_of_few_classes(labels, copies, most, rng)):
+                readings.append(self.reader_.read(seen.take(rows)))
+                correct.append(right[rows])
+                of.append(i)
+        return Examples(readings, correct, np.array(of))
 
     def _predict(self, observation: Observation) -> float:
-        return float(self._answers([(self.models_, self.gate_)], observation)[0])
+        reading = self.reader_.read(observation)
+        return self._estimate(reading, self.regressions_, self.gate_)
 
-    def _answers(self, pairs: Sequence[Any], seen: Any) -> FloatArray:
-        """Returns the estimates for a set by each pair of regressions and gate."""
-        reading = self._read(seen)
-        row = _scaled(reading.numbers[None], *self.scale_)
-        return np.concatenate([mixed(gate, row, _parts(models, reading)[None]) for models, gate in pairs])
+    def _estimate(self, reading: Reading, regressions: Mapping[str, Regression], gate: Gate) -> float:
+        """Returns the estimate for what is read from a set, by these regressions and this gate."""
+        row = self.scale_.rows(_signs(reading)[None])
+        single = {name: np.array([value]) for name, value in estimates(regressions, reading).items()}
+        return float(gate.mix(row, single)[0])
+
+    def _estimates_left_out(self, seen: Any) -> FloatArray:
+        """Returns the estimates for a set by what was fitted without each block, (b,)."""
+        reading = self.reader_.read(seen)
+        return np.array([self._estimate(reading, *fitted) for fitted in self._left_out])
 
     def _make_conformal(self, meta: MetaTrain) -> CrossConformal:
         """Returns intervals from the errors of models that have not seen a set's operations."""
         remoteness = Remoteness.of(meta.sets, blocks(meta.families, BLOCKS))
-        return CrossConformal(partial(self._answers, self._left_out), self._residuals, remoteness)
+        return CrossConformal(self._estimates_left_out, self._residuals, remoteness)
+
+    def _state(self) -> dict[str, Any]:
+        """Returns the fitted parts as dictionaries of arrays, numbers and names."""
+        return {
+            "reader": asdict(self.reader_),
+            "regressions": {name: asdict(each) for name, each in self.regressions_.items()},
+            "scale": asdict(self.scale_),
+            "gate": asdict(self.gate_),
+        }
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        self.reader_ = Reader(**state["reader"])
+        self.regressions_ = {name: Regression(**each) for name, each in state["regressions"].items()}
+        self.scale_ = Scale(**state["scale"])
+        gate = Gate(**state["gate"])
+        self.gate_ = replace(gate, votes=Votes(**state["gate"]["votes"]))
 
 
-def _regressions(readings: Sequence[Reading], correct: Sequence[BoolArray], rows: IntArray) -> Models:
-    """Returns the regressions of whether an image is classed rightly, fitted to the sets at `rows`.
+def _labelled(meta: MetaTrain, i: int) -> tuple[Observation, BoolArray, IntArray | None]:
+    """Returns meta-train set i, or the source for -1: what is seen, what is right, classes if known."""
+    if i < 0:
+        return meta.source.observation, meta.source.correct, meta.source.labels
+    return meta.sets[i], meta.correct[i], meta.labels[i] if meta.labels else None
+
+
+def rows_of_few_classes(
+    labels: IntArray | None, copies: int, most: int, rng: np.random.Generator
+) -> list[IntArray]:
+    """Returns the rows of each copy of a set: all images of 1 to `most` of its classes, drawn evenly.
+
+    There is none if the labels (n,) are unknown, or if `most` is a single class.
+    """
+    if labels is None or most <= 1:
+        return []
+    rows = []
+    for _ in range(copies):
+        order = rng.permutation(np.unique(labels))
+        classes = order[: rng.integers(1, most, endpoint=True)]
+        rows.append(np.flatnonzero(np.isin(labels, classes)))
+    return rows
+
+
+def fit_regressions(examples: Examples) -> dict[str, Regression]:
+    """Returns the regressions fitted to the examples, by name.
 
     One alone, which no median guards, is fitted again without the sets that it misses most.
     """
-    table = np.concatenate([readings[i].table for i in rows])
-    right = np.concatenate([correct[i] for i in rows])
-    models = tuple(_regression(table[:, each], right) for each in COLUMNS[table.shape[1]])
-    if len(models) > 1:
-        return models
-    off = np.array([abs(_parts(models, readings[i])[1] - correct[i].mean()) for i in rows])
-    kept = np.repeat(off <= np.quantile(off, KEPT), [len(correct[i]) for i in rows])
-    return (_regression(table[kept], right[kept]),)
+    if examples.readings[0].has_referee:
+        return {name: Regression.fit(columns, examples) for name, columns in WITH_REFEREE.items()}
+    first = {name: Regression.fit(columns, examples) for name, columns in LONE.items()}
+    size = np.abs(examples.errors(first)["classifier"])
+    best = examples.take(size <= np.quantile(size, REFIT))
+    return {name: Regression.fit(columns, best) for name, columns in LONE.items()}
 
 
-def _regression(rows: FloatArray, correct: BoolArray) -> FloatArray:
-    """Returns intercept and weights (1 + p,) of `correct` (n,), and one of each kind, on rows (n, p)."""
-    mean, scale = rows.mean(axis=0), np.maximum(rows.std(axis=0), TINY)
-    scaled = np.vstack([(rows - mean) / scale, np.zeros((2, len(mean)))])
-    weights = LogisticRegression(max_iter=1000).fit(scaled, np.append(correct, [True, False]))
-    slopes = weights.coef_[0] / scale
-    return np.append(weights.intercept_[0] - slopes @ mean, slopes)
+def logistic(rows: FloatArray, correct: BoolArray) -> FloatArray:
+    """Returns intercept and weights (1 + p,) of the logistic regression of `correct` (n,) on rows (n, p).
+
+    Columns are standardised for scikit-learn's penalty of C = 1. Two images at the mean are added, one right
+    and one wrong, so that no set is certain, as Laplace's rule of succession adds them to a share.
+    """
+    mean = rows.mean(axis=0)
+    deviation = np.maximum(rows.std(axis=0), TINY)
+    scaled = np.vstack([(rows - mean) / deviation, np.zeros((2, len(mean)))])
+    fitted = LogisticRegression(max_iter=1000).fit(scaled, np.append(correct, [True, False]))
+    slopes = fitted.coef_[0] / deviation
+    return np.append(fitted.intercept_[0] - slopes @ mean, slopes)
 
 
-def _parts(models: Models, reading: Reading) -> FloatArray:
-    """Returns COTT, the classifier's regression, and with a referee the direct ones and both networks'."""
-    columns = zip(models, COLUMNS[reading.table.shape[1]], strict=True)
-    own, *both = (expit(reading.table[:, of] @ each[1:] + each[0]).mean() for each, of in columns)
-    return np.array([reading.direct[0], own, *reading.direct[1:], *([np.mean(both)] if both else [])])
+def estimates(regressions: Mapping[str, Regression], reading: Reading) -> dict[str, float]:
+    """Returns the direct estimates of a set, the classifier's, and with a referee that of both networks."""
+    own = {"classifier": regressions["classifier"].accuracy(reading)}
+    if reading.has_referee:
+        own["both"] = float(np.mean([regressions[name].accuracy(reading) for name in BOTH]))
+    return {**reading.estimates, **own}
 
 
-def _between(right: FloatArray, prior: FloatArray) -> float:
-    """Returns the share between classes of the variance of COTT's right or wrong, near 1 for few classes."""
-    mean = right.sum()
-    return float(((right - mean * prior) ** 2 / prior).sum() / max(mean * (1 - mean), TINY))
+def errors_on_new_operations(left_out: Sequence[Block]) -> Named:
+    """Returns each example's errors, averaged over the blocks that it is inside of.
+
+    What no block touches, such as the source, has the mean of all.
+    """
+    inside = np.array([block.inside for block in left_out])
+    weights = inside | ~inside.any(axis=0)
+    return {
+        name: np.average([block.errors[name] for block in left_out], axis=0, weights=weights)
+        for name in left_out[0].errors
+    }
 
 
-def _spread(logits: FloatArray) -> tuple[float, float]:
-    """Returns log_k of tr(C)^2 / tr(C^2), C the logits' covariance, and skewness: low for few classes."""
-    centred = logits - logits.mean(axis=1, keepdims=True, dtype=np.float64)
-    spread, off = np.cov(centred.T, bias=True), centred - centred.mean(axis=0)
-    ratio = np.trace(spread) ** 2 / max((spread**2).sum(), TINY)
-    skewness = ((off / np.maximum(off.std(axis=0), TINY)) ** 3).mean()
-    return np.log(max(ratio, 1)) / np.log(len(spread)), skewness
+def fewest_operations(families: Iterable[frozenset[str]]) -> int:
+    """Returns the smallest number of operations of a meta-train set that has any; 1 if none has."""
+    return min((len(each) for each in families if each), default=1)
 
 
-def _of_referee(seen: Observation) -> Observation:
-    """Returns the observation with the referee's log-probabilities in place of the classifier's logits."""
-    assert seen.referee is not None, f"gated learnt with a referee, {seen.set_name!r} was seen without"
-    logits = np.log(np.maximum(seen.referee, np.finfo(np.float32).tiny)).astype(np.float32)
-    return Observation(seen.set_name, seen.classifier, logits)
+def for_several_operations(errors: Named, operations: int) -> Named:
+    """Returns the errors that the gate learns from, where the classifier's regression errs by a factor more.
+
+    Where every set has several operations, of a left-out set's those left out are but a part. A new set's are
+    all new: if each adds an independent error, that of m operations is m ** 0.5 times that of one.
+    """
+    return {**errors, "classifier": errors["classifier"] * operations**0.5}
 
 
-def _odds(p: Any, edge: float = EDGE) -> Any:
-    return logit(np.clip(p, edge, 1 - edge))
+def usual_distance(rows: FloatArray, left_out: Sequence[Block]) -> float:
+    """Returns the distance within which a share `USUAL` of left-out sets are from the examples outside."""
+    apart = [nearest(rows[block.sets], rows[~block.inside]) for block in left_out]
+    return float(np.quantile(np.concatenate(apart), USUAL))
+
+
+def _table(reading: Reading, columns: tuple[str, ...]) -> FloatArray:
+    """Returns the named evidence of a set's images, (n, p)."""
+    return np.array([reading.images[name] for name in columns]).T
+
+
+def _signs(reading: Reading) -> FloatArray:
+    """Returns the signs of a set, (p,)."""
+    return np.array(list(reading.signs.values()))

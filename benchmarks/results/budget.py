@@ -19,7 +19,8 @@ from scipy.stats import norm
 
 import unseen
 from starter.observing.observation import Observation
-from unseen.estimation.budget import ByLabels, in_strata, visited
+from unseen.estimation.budget import in_strata, proportional_order
+from unseen.estimation.by_labels import ByLabels
 
 COUNT, LEVEL = 50, 0.9
 NETWORKS = ("resnet56", "repvgg_a0")
@@ -31,7 +32,7 @@ def drawn(order: np.ndarray, right: np.ndarray, count: int, draws: int) -> Itera
     """What labels alone tell, by the draws of so many seeds."""
     ranks = np.argsort(order)
     for seed in range(draws):
-        rows = visited(order, np.random.default_rng(seed))[:count]
+        rows = proportional_order(order, np.random.default_rng(seed))[:count]
         yield ByLabels.of(right[rows], ranks[rows], len(order), LEVEL)
 
 

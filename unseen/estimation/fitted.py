@@ -1,6 +1,6 @@
 """Methods fitted to labelled images, and the estimate, interval and verdict that they give for a set."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from baselines.contract.estimator import Estimator
 from baselines.contract.intervals import CONSTANTS, FAR, WITH_META_TRAIN, Remoteness, Signs, interval
 from starter.observing.observation import MetaTrain, Observation, Source, once
 from submission.arrays import FloatArray, IntArray
-from unseen.estimation.estimation import SetEstimate
+from unseen.estimation.estimates import SetEstimate, fallen
 from unseen.estimation.inputs import Asked
 
 METHODS = ("atc-ne-ts", "doc-ts", "cot", "cott", "cott-em", "mlls", "cbpe", "suitability")
@@ -27,20 +27,68 @@ CENTRES = ("atc-ne-ts", "cott-em")
 transport under the set's own class prior. Methods that average confidences estimate too high under natural
 shift. With meta-train sets the estimate is `gated`'s, and these show how sure it is."""
 FEW = 100
+"""Number of images below which chance alone is remarked on."""
 UNKNOWN = 0.02
+"""Smallest share of a set that is predicted to be of classes without labelled images that is remarked on."""
 OTHER_SHARES = 0.25
 """Smallest difference of class shares that is remarked on: half the sum of absolute differences."""
+NEARLY_ALL = 0.995
+"""Share of sure images from which on they need no remark."""
+LEAST_MEAN = 1e-3
+"""Smallest distance from 0 and 1 of a mean chance of being right."""
+FARTHEST = 1000
+"""Largest size of an intercept in log-odds."""
 LEARNT = "gated"
+"""The method whose estimate counts where there are meta-train sets."""
 Learnt = tuple[Estimator, Remoteness]
 """The method gated, fitted to meta-train sets, and the distance of a set from these sets."""
 
 
 @once
-def _line(source: Source) -> tuple[float, float]:
-    """Returns intercept and slope of the log-odds of being right by those of the confidence."""
+def _slope(source: Source) -> float:
+    """Returns the slope, at least 0, of the log-odds of being right by those of the confidence.
+
+    It is that of Platt's scaling (1999), a logistic regression in which one image that is right and one that
+    is wrong are added at a confidence of a half.
+    """
     sure = confidence_log_odds(source.observation)[:, None]
-    fitted = LogisticRegression().fit(np.vstack([sure, [[0.0]], [[0.0]]]), [*source.correct, True, False])
-    return float(fitted.intercept_[0]), max(float(fitted.coef_[0, 0]), 0.0)
+    rows = np.vstack([sure, [[0.0]], [[0.0]]])
+    line = LogisticRegression().fit(rows, [*source.correct, True, False])
+    return max(float(line.coef_[0, 0]), 0.0)
+
+
+def sampling_error(accuracies: Sequence[float], images: Sequence[int]) -> float:
+    """Returns the standard error of a difference of accuracies: the root of the sum of binomial variances."""
+    pairs = zip(accuracies, images, strict=True)
+    return float(sum(share * (1 - share) / n for share, n in pairs) ** 0.5)
+
+
+def sure_images(
+    confidences: FloatArray, slope: float, estimate: float, accuracy: float
+) -> tuple[float, float]:
+    """Returns a confidence, and the share of images above it, of which a share `accuracy` should be right.
+
+    An image's chance of being right is expit(a + b s) of its confidence s in log-odds, with the slope b of
+    the labelled images, and with the intercept a at which the chances average to the set's estimate. Of the
+    images in the order of their confidence, as many are sure as still have the accuracy on average; that use
+    is the kit's own.
+
+    Args:
+        confidences: Log-odds of the confidence in each image, (n,).
+        slope: Slope b >= 0.
+        estimate: Estimate of the set's accuracy.
+        accuracy: Accuracy on the labelled images.
+    """
+    sure = np.sort(confidences)[::-1]
+    mean = np.clip(estimate, LEAST_MEAN, 1 - LEAST_MEAN)
+
+    def chances(intercept: float) -> FloatArray:
+        return expit(intercept + slope * sure)
+
+    intercept = brentq(lambda a: chances(a).mean() - mean, -FARTHEST, FARTHEST)
+    means = np.cumsum(chances(intercept)) / np.arange(1, len(sure) + 1)
+    count = int((means >= accuracy).sum())  # the means fall with the confidence
+    return float(expit(sure[max(count, 1) - 1])), count / len(sure)
 
 
 @dataclass(frozen=True)
@@ -75,15 +123,24 @@ class Fitted:
         """Returns the methods, and those for a second model if `seen` has it, fitted to it."""
         k = seen.logits.shape[1]
         source = Source(seen, labels, seen, np.zeros((k, 1)), np.zeros(k))
-        families = [frozenset({"labelled"})]
-        meta = MetaTrain(source, [seen], np.array([source.accuracy]), [source.correct], families)
+        meta = MetaTrain(
+            source=source,
+            sets=[seen],
+            targets=np.array([source.accuracy]),
+            correct=[source.correct],
+            families=[frozenset({"labelled"})],
+        )
         second = ("gde",) if seen.peers else ()
-        methods = {name: clone(BASELINES[name]).fit(meta) for name in (*names, *second)}
-        own = {LEARNT: learnt[0]} if learnt else {}
-        called = tuple(map(str, classes or range(k)))
-        nearest = learnt[1] if learnt else None
-        centres = tuple(own) or (*CENTRES, *second)
-        return cls(source, {**own, **methods}, centres, Labelled(source), nearest, called)
+        methods: dict[str, Estimator] = {LEARNT: learnt[0]} if learnt else {}
+        methods |= {name: clone(BASELINES[name]).fit(meta) for name in (*names, *second)}
+        return cls(
+            source=source,
+            methods=methods,
+            centres=(LEARNT,) if learnt else (*CENTRES, *second),
+            labelled=Labelled(source),
+            meta_train=learnt[1] if learnt else None,
+            classes=tuple(str(name) for name in classes or range(k)),
+        )
 
     @property
     def compared(self) -> str:
@@ -102,19 +159,15 @@ class Fitted:
         logits seem to be scaled is read with them as they are and with the scale removed: the estimate is
         the mean of both, and the range spans both intervals.
         """
-        readings = [self.read(seen)]
-        shift = readings[0].shift
-        if shift.scale != 1:
-            readings.append(self.read(divided(seen, shift.scale)))
-        constants = WITH_META_TRAIN if self.meta_train else CONSTANTS
-        accuracy, low, high = interval([each.signs for each in readings], asked.level, constants)
-        known = self.source.observation
-        if not (self.meta_train or known.peers or np.ptp(confidence_log_odds(known))):
-            low, high = 0.0, 1.0  # nothing tells right from wrong
-        bar = self.accuracy - asked.margin
+        reading = self.read(seen)
+        shift = reading.shift
+        accuracy, low, high = self._interval(seen, reading, asked.level)
         outside = self.meta_train.distance(seen) if self.meta_train else shift.outside
-        fallen = "yes" if high < bar else "no" if low > bar and outside <= FAR else "cannot tell"
-        sure = self._sure(seen, accuracy)
+        verdict = fallen(low, high, self.accuracy - asked.margin)
+        if shift.scale != 1 or (verdict == "no" and outside > FAR):
+            verdict = "cannot tell"
+        slope = _slope(self.source)
+        sure = sure_images(confidence_log_odds(seen), slope, accuracy, self.accuracy)
         return SetEstimate(
             name=seen.set_name,
             images=len(seen),
@@ -122,68 +175,74 @@ class Fitted:
             low=low,
             high=high,
             difference=accuracy - self.accuracy,
-            fallen=fallen if shift.scale == 1 else "cannot tell",
+            fallen=verdict,
             shares=tuple(map(float, shift.shares)),
             distance=shift.distance,
             outside=outside,
             scale=shift.scale,
             sure=sure,
-            methods=readings[0].methods,
-            remarks=self._remarks(seen, readings[0], outside, sure),
+            methods=reading.methods,
+            remarks=(*self._remarks(seen, shift, outside), *self._remark_on_sure(sure, outside)),
         )
+
+    def _interval(self, seen: Observation, reading: Reading, level: float) -> tuple[float, float, float]:
+        """Returns the estimate of a set and its interval, [0, 1] if nothing tells right from wrong."""
+        signs = [reading.signs]
+        if reading.shift.scale != 1:
+            signs.append(self.read(divided(seen, reading.shift.scale)).signs)
+        constants = WITH_META_TRAIN if self.meta_train else CONSTANTS
+        accuracy, low, high = interval(signs, level, constants)
+        known = self.source.observation
+        if not (self.meta_train or known.peers or np.ptp(confidence_log_odds(known))):
+            return accuracy, 0.0, 1.0
+        return accuracy, low, high
 
     def read(self, seen: Observation) -> Reading:
         """Returns the estimates of all methods for a set as its logits are, and the signs of a shift."""
-        found = {name: float(method.predict([seen])[0]) for name, method in self.methods.items()}
-        shift, middle = self.labelled.shift(seen), float(np.mean([found[name] for name in self.centres]))
-        spread = float(np.std([found[name] for name in dict.fromkeys((*self.centres, *CENTRES))]))
-        pairs = ((middle, len(seen)), (self.accuracy, len(self.source.labels)))
-        sampling = sum(share * (1 - share) / n for share, n in pairs) ** 0.5
-        # COTT of fewer images than classes is too low, whatever their classes are
-        gap = 0.0 if self.meta_train or len(seen) < len(shift.shares) else max(middle - found["cott"], 0.0)
-        signs = Signs(middle, gap, spread, sampling, shift.distance, shift.moved)
-        return Reading(found, shift, signs)
+        methods = {name: float(method.predict([seen])[0]) for name, method in self.methods.items()}
+        shift = self.labelled.shift(seen)
+        mean = float(np.mean([methods[name] for name in self.centres]))
+        compared = dict.fromkeys((*self.centres, *CENTRES))
+        gap = max(mean - methods["cott"], 0.0)
+        if self.meta_train or len(seen) < len(shift.shares):
+            gap = 0.0  # COTT of fewer images than classes is too low, whatever their classes are
+        signs = Signs(
+            mean=mean,
+            gap=gap,
+            spread=float(np.std([methods[name] for name in compared])),
+            sampling=sampling_error((mean, self.accuracy), (len(seen), len(self.source.labels))),
+            distance=shift.distance,
+            moved=shift.moved,
+        )
+        return Reading(methods, shift, signs)
 
-    def _sure(self, seen: Observation, accuracy: float) -> tuple[float, float]:
-        """Returns a confidence, and the share of images above it, which are as accurate as the labelled ones.
+    def _remarks(self, seen: Observation, shift: Shift, outside: float) -> Iterator[str]:
+        """Yields the reasons for an uncertain estimate, a sentence each."""
+        if shift.scale != 1:
+            yield (
+                f"confidences fit the labelled ones times {shift.scale:.2g}: was a temperature changed? If "
+                "not, how sure the model is has changed; the range spans both"
+            )
+        if outside > FAR:
+            yield (
+                f"it is far from {self.compared}, {outside:.1f} times the usual distance: its accuracy may "
+                "lie outside of the range, on either side"
+            )
+        if np.abs(shift.shares - source_prior(self.source)).sum() / 2 >= OTHER_SHARES:
+            yield "its classes have other shares than the labelled images"
+        predicted = predicted_shares(seen.predicted, len(shift.shares))
+        lacking = np.bincount(self.source.labels, minlength=len(shift.shares)) == 0
+        if predicted[lacking].sum() >= UNKNOWN:
+            names = ", ".join(self.classes[row] for row in np.flatnonzero(lacking & (predicted > 0)))
+            yield f"no labelled image is of class {names}, which some of these seem to be: label some"
+        if len(seen) < FEW:
+            yield f"{len(seen)} images are few: chance alone moves their accuracy by some points"
 
-        Each image's probability of being right comes from a regression on the labelled images' confidences,
-        whose intercept is moved so that the probabilities average to the set's estimate.
-        """
-        intercept, slope = _line(self.source)
-        sure = np.sort(confidence_log_odds(seen))[::-1]
-
-        def right(moved: float) -> FloatArray:
-            return expit(intercept + moved + slope * sure)
-
-        moved = brentq(lambda x: right(x).mean() - np.clip(accuracy, 1e-3, 1 - 1e-3), -1000, 1000)
-        means = np.cumsum(right(moved)) / np.arange(1, len(sure) + 1)
-        count = int((means >= self.accuracy).sum())  # the means fall with the confidence
-        return float(expit(sure[max(count, 1) - 1])), count / len(sure)
-
-    def _remarks(
-        self, seen: Observation, reading: Reading, outside: float, sure: tuple[float, float]
-    ) -> tuple[str, ...]:
-        """Returns the reasons for an uncertain estimate, a sentence each."""
-        shift, own = reading.shift, np.array(reading.shift.shares)
-        labelled = np.bincount(self.source.labels, minlength=len(own)) > 0
-        predicted = predicted_shares(seen.predicted, len(own))
-        lacking = ", ".join(self.classes[row] for row in np.flatnonzero(~labelled & (predicted > 0)))
-        reasons = {
-            f"confidences fit the labelled ones times {shift.scale:.2g}: was a temperature changed? If not, "
-            "how sure the model is has changed; the range spans both": shift.scale != 1,
-            f"it is far from {self.compared}, {outside:.1f} times the usual distance: its accuracy may lie "
-            "outside of the range, on either side": outside > FAR,
-            "its classes have other shares than the labelled images": (
-                np.abs(own - source_prior(self.source)).sum() / 2 >= OTHER_SHARES
-            ),
-            f"no labelled image is of class {lacking}, which some of these seem to be: label some": (
-                predicted[~labelled].sum() >= UNKNOWN
-            ),
-            f"{len(seen)} images are few: chance alone moves their accuracy by some points": len(seen) < FEW,
-            f"{100 * sure[1]:.0f} % of its images have a confidence above {sure[0]:.2f}; about "
-            f"{100 * self.accuracy:.1f} % of these should be right, as many as of all labelled images": (
-                0 < sure[1] < 0.995 and outside <= FAR
-            ),
-        }
-        return tuple(reason for reason, holds in reasons.items() if holds)
+    def _remark_on_sure(self, sure: tuple[float, float], outside: float) -> Iterator[str]:
+        """Yields which images are as good as labelled ones, if some are and the set is not far."""
+        confidence, share = sure
+        if 0 < share < NEARLY_ALL and outside <= FAR:
+            yield (
+                f"{100 * share:.0f} % of its images have a confidence above {confidence:.2f}; about "
+                f"{100 * self.accuracy:.1f} % of these should be right, as many as of all labelled images"
+            )

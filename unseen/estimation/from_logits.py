@@ -10,7 +10,8 @@ from starter.observing.observation import PEER, Moments, Observation
 from submission.arrays import IntArray
 from submission.errors import UnusableInput
 from submission.progress import progress
-from unseen.estimation.estimation import Estimation, SetEstimate
+from unseen.estimation.estimates import SetEstimate
+from unseen.estimation.estimation import Estimation
 from unseen.estimation.exchanged import exchanged_classes
 from unseen.estimation.fitted import CENTRES, Fitted, Learnt
 from unseen.estimation.inputs import (
@@ -34,12 +35,14 @@ MOST = 100_000
 """Largest number of images that are read of a set: the sampling noise of more is below .2 points."""
 
 
-def estimate(  # noqa: PLR0913 - what a user may say of an estimate, in one call
-    logits: Array | Model,
-    labels: Array,
-    unlabelled: Sets,
-    second: tuple[Array, Sets] | None = None,
-    features: tuple[Array, Sets] | None = None,
+# Ten parameters: all that a user may say of an estimate in one call. Types in quotes print as their short
+# names in help().
+def estimate(  # noqa: PLR0913
+    logits: "Array | Model",
+    labels: "Array",
+    unlabelled: "Sets",
+    second: "tuple[Array, Sets] | None" = None,
+    features: "tuple[Array, Sets] | None" = None,
     probabilities: bool = False,
     margin: float = 0.05,
     level: float = 0.9,
@@ -157,19 +160,17 @@ def estimate_seen(
 ) -> Estimation:
     """Estimate the accuracy on observed sets from the observed labelled images; see `estimate`."""
     for each in seen:
-        if (images := len(each)) < LEAST_IMAGES:
-            name = each.set_name
-            raise UnusableInput(f"{name} has {images} images: an estimate needs {LEAST_IMAGES} or more")
+        if len(each) < LEAST_IMAGES:
+            raise UnusableInput(
+                f"{each.set_name} has {len(each)} images: an estimate needs {LEAST_IMAGES} or more"
+            )
     if asked.window is not None:
-        seen = [
-            _part(whole, rows, f"{whole.set_name} {rows[0]}-{rows[-1]}")
-            for whole in seen
-            for rows in windows(len(whole), asked.window)
-        ]
+        seen = [part for whole in seen for part in _windows_of(whole, asked.window)]
     known = _sample(source)
     fitted = Fitted.of(known.seen, labels[known.rows], learnt=learnt, classes=classes)
     sets = [_of_sample(fitted, whole, asked) for whole in progress(seen, "estimate", unit="sets")]
     k = source.logits.shape[1]
+    largest_share = float(np.bincount(labels).max() / len(labels))
     pairs = exchanged_classes(source.predicted, labels, k)
     return Estimation(
         accuracy=float((source.predicted == labels).mean()),
@@ -181,7 +182,7 @@ def estimate_seen(
         classes=fitted.classes,
         centres=fitted.centres,
         compared=fitted.compared,
-        chance=max(1 / k, float(np.bincount(labels).max() / len(labels))),
+        chance=max(1 / k, largest_share),
         seen=tuple(seen),
         exchanged=tuple((fitted.classes[label], fitted.classes[meant]) for label, meant in pairs),
         notes=tuple(notes),
@@ -214,11 +215,18 @@ def _of_sample(fitted: Fitted, whole: Observation, asked: Asked) -> SetEstimate:
     return replace(found, images=len(whole), remarks=(*found.remarks, remark))
 
 
+def _windows_of(whole: Observation, size: int) -> Iterator[Observation]:
+    """Yields the windows of a set, which are named by their first and last row."""
+    for rows in windows(len(whole), size):
+        yield _part(whole, rows, f"{whole.set_name} {rows[0]}-{rows[-1]}")
+
+
 def _halves(seen: Observation, labels: IntArray, asked: Asked) -> Iterator[tuple[SetEstimate, float]]:
     """Yields the estimate of each half of the labelled images from the other half, and its true accuracy."""
     order = np.random.default_rng(0).permutation(len(labels))
     for side in (0, 1):
-        tested, known = np.sort(order[side::2]), np.sort(order[1 - side :: 2])
+        tested = np.sort(order[side::2])
+        known = np.sort(order[1 - side :: 2])
         half = _part(seen, tested, f"half {side + 1}")
         fitted = Fitted.of(_part(seen, known, "labelled"), labels[known], (*CENTRES, "cott"))
         yield fitted.estimate(half, asked), float((half.predicted == labels[tested]).mean())

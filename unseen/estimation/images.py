@@ -39,6 +39,8 @@ GROUP = "wide"
 """Group of the operations that make meta-train sets."""
 SET_SIZE = 200
 """Number of images in a meta-train set, where there are as many."""
+Photos = dict[str, list[tuple[str, Pixels]]]
+"""The files and images (h, w, 3) of each set, by its name."""
 
 
 def read_labelled(path: Path, fit: Fit, named: tuple[str, ...] = ()) -> tuple[ImageSet, tuple[str, ...]]:
@@ -72,14 +74,14 @@ def read_unlabelled(path: Path, fit: Fit) -> list[tuple[str, Pixels]]:
 
 def estimate_images(
     model: str, labelled: Path, unlabelled: Sequence[Path], asked: Asked, named: tuple[str, ...] = ()
-) -> tuple[Estimation, dict[str, list[tuple[str, Pixels]]]]:
+) -> tuple[Estimation, Photos]:
     """Returns the estimates for folders or zips of images, and the files and images of each set by its name.
 
     The model is NAME=WEIGHTS, see `starter.models.classifiers.load_classifier`; its classes are the `named`
     ones, or the names of the labelled folders, sorted.
     """
-    size = (asked.image_size, asked.image_size) if asked.image_size else None
-    fit = Fit(size, asked.resize, asked.skip_unreadable)
+    side = asked.image_size
+    fit = Fit((side, side) if side else None, asked.resize, asked.skip_unreadable)
     known, classes = read_labelled(labelled, fit, named)
     size = known.images.shape[1:3]
     engine, precision = chosen(asked.engine, "", asked.device)
@@ -95,14 +97,17 @@ def estimate_images(
     names = set_names(unlabelled)
     photos = {name: read_unlabelled(path, fit) for name, path in zip(names, unlabelled, strict=True)}
     sets = [ImageSet(name, np.stack([image for _, image in each]), None) for name, each in photos.items()]
-    found = estimate_sets(classifier, known, sets, asked, encoders)
-    if asked.window is not None:
-        photos = {
-            f"{name} {rows[0]}-{rows[-1]}": each[rows[0] :][: len(rows)]
-            for name, each in photos.items()
-            for rows in windows(len(each), asked.window)
-        }
-    return found, photos
+    estimation = estimate_sets(classifier, known, sets, asked, encoders)
+    return estimation, photos if asked.window is None else _in_windows(photos, asked.window)
+
+
+def _in_windows(photos: Photos, size: int) -> Photos:
+    """Returns the files and images of each window of `size` images, by its name."""
+    return {
+        f"{name} {rows[0]}-{rows[-1]}": [each[row] for row in rows]
+        for name, each in photos.items()
+        for rows in windows(len(each), size)
+    }
 
 
 def estimate_sets(
@@ -120,49 +125,72 @@ def estimate_sets(
     kept in a temporary folder, which is removed.
     """
     assert known.labels is not None
+    labels = known.labels
+    rows = parted(labels, 3 if encoders else 2)
+    made: list[FromRecipe] = []
+    needs: tuple[str, ...] = ()
+    features = () if classifier.logits_alone else ("features",)
     with tempfile.TemporaryDirectory() as folder:
-        cache = Cache(Path(folder))
-        observer, made, needs = Observer(classifier, cache), list[FromRecipe](), tuple[str, ...]()
-        rows = parted(known.labels, 3 if encoders else 2)
+        observer = Observer(classifier, Cache(Path(folder)))
         if asked.train_sets:
-            reference, base, probed = (known.take(rows[part]) for part in (0, 1, -1))
-            recipes = draw_recipes(GROUP, asked.train_sets, 0, min(SET_SIZE, len(base)))
-            made = [FromRecipe(recipe, base) for recipe in recipes]
-            splits = Splits(classifier.classes, probed, reference, base, base, base)
-            referees = fit_referees(encoders, splits, 0, cache, classifier.place)
-            observer = Observer(classifier, cache, referees=referees)
-            needs = (*Gated.needs, *(("referee",) if referees else ()))
+            made = meta_train_sets(known.take(rows[1]), asked.train_sets)
+            needs = Gated.needs
+        if asked.train_sets and encoders:
+            observer = _with_referees(observer, encoders, [known.take(part) for part in rows])
+            needs = (*needs, "referee")
         bare = [FromRecipe.whole(replace(each, labels=None)) for each in (known, *sets)]
-        features = () if classifier.logits_alone else ("features",)
-        source, *others = observe_all(bare, observer, (*needs, *features))
-        learnt = _learnt(rows, made, source, known.labels, observer, needs) if made else None
+        whole, *others = observe_all(bare, observer, (*needs, *features))
+        learnt = None
+        if made:
+            source = Source(
+                observation=whole.take(rows[0]),
+                labels=labels[rows[0]],
+                train_ref=whole.take(rows[1]),
+                head_weight=classifier.head_weight,
+                head_bias=classifier.head_bias,
+            )
+            learnt = _learnt(source, made, list(observe_all(made, observer, needs)))
         if features:
-            source, *others = with_features([source, *others])
-        return estimate_seen(source, known.labels, others, asked, classifier.classes, learnt)
+            whole, *others = with_features([whole, *others])
+        return estimate_seen(whole, labels, others, asked, classifier.classes, learnt)
 
 
-def _learnt(
-    rows: Sequence[IntArray],
-    made: Sequence[FromRecipe],
-    seen: Observation,
-    labels: IntArray,
-    observer: Observer,
-    needs: tuple[str, ...],
-) -> Learnt:
-    """Returns `gated` fitted to the source and the meta-train sets, and the distance from these."""
-    sets = list(observe_all(made, observer, needs))
-    truths = [each.labels() for each in made]
-    correct = [each.predicted == truth for each, truth in zip(sets, truths, strict=True)]
-    classifier, families = observer.classifier, [each.recipe.families for each in made]
-    head = classifier.head_weight, classifier.head_bias
+def meta_train_sets(base: ImageSet, count: int) -> list[FromRecipe]:
+    """Returns `count` sets that are made of the images of `base` by operations of the group `GROUP`."""
+    recipes = draw_recipes(GROUP, count, 0, min(SET_SIZE, len(base)))
+    return [FromRecipe(recipe, base) for recipe in recipes]
+
+
+def _with_referees(
+    observer: Observer, encoders: Mapping[str, ImageEncoder], parts: Sequence[ImageSet]
+) -> Observer:
+    """Returns the observer with referees that have learnt from the third of three parts of the images."""
+    reference, base, probed = parts
+    splits = Splits(
+        classes=observer.classifier.classes,
+        train=probed,
+        reference=reference,
+        meta_base=base,
+        val_base=base,
+        test_base=base,
+    )
+    place = observer.classifier.place
+    return replace(observer, referees=fit_referees(encoders, splits, 0, observer.cache, place))
+
+
+def _learnt(source: Source, made: Sequence[FromRecipe], sets: Sequence[Observation]) -> Learnt:
+    """Returns `gated` fitted to the source and the observed meta-train sets, and the distance from these."""
+    labels = [each.labels() for each in made]
+    correct = [each.predicted == truth for each, truth in zip(sets, labels, strict=True)]
+    families = [each.recipe.families for each in made]
     meta = MetaTrain(
-        Source(seen.take(rows[0]), labels[rows[0]], seen.take(rows[1]), *head),
-        sets,
-        np.array([each.mean() for each in correct]),
-        correct,
-        families,
+        source=source,
+        sets=sets,
+        targets=np.array([each.mean() for each in correct]),
+        correct=correct,
+        families=families,
         bases=[each.recipe.indices(each.base) for each in made],
-        labels=truths,
+        labels=labels,
     )
     return Gated().fit(meta), Remoteness.of(sets, blocks(families))
 

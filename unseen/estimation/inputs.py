@@ -18,23 +18,31 @@ FEWEST = 50
 LEAST = 1e-12
 """Smallest probability, to which smaller ones are raised: logits are logarithms of probabilities."""
 LARGEST = np.finfo(np.float32).max
+"""Value from which on, in size, a number is refused: observations hold float32."""
 OFFSET = 8192.0
 """Largest absolute logit of which float32 still keeps three decimals."""
 ROWS = 100_000
 """Number of rows that are checked at once, so that a large file takes little more memory than it has."""
-Shape = tuple[int | None, ...]
-"""Sizes; None is any size of two or more."""
-SMALLEST, LEAST_IMAGES, LEAST_SETS = 20, 10, 6
-"""Smallest numbers of images in a window and in a set, and of meta-train sets, if there are any."""
+SMALLEST = 20
+"""Smallest number of images in a window."""
+LEAST_IMAGES = 10
+"""Smallest number of images in a set."""
+LEAST_SETS = 6
+"""Smallest number of meta-train sets, if there are any."""
 WIDEST = 256
 """Largest number of features: more are projected on this many random directions, which nearly keeps their
 distances."""
 TINY = 1e-12
+"""Smallest scale of features by which they are divided."""
 ROUNDED = 0.05
-"""Largest difference of a row's sum from 1 that rounding of probabilities explains."""
+"""Largest share of a row's sum that rounding of probabilities explains."""
+SPAN = 0.9
+"""Smallest range of numbers between 0 and 1 that are no logits."""
+Shape = tuple[int | None, ...]
+"""Sizes; None is any size of two or more."""
 Array = ArrayLike | Path | Iterable[Any]
-"""Numbers (an array, a tensor of PyTorch, a table of pandas, lists), or a file that `read_file` takes; beside
-a model, batches."""
+"""Numbers (an array, a tensor of PyTorch, a table of pandas, lists), or a file that `tables.read` takes;
+beside a model, batches."""
 Sets = Array | Sequence[Array] | Mapping[str, Array]
 """One set, several in a list, or several by name."""
 Model = Callable[[Any], Any]
@@ -171,7 +179,7 @@ class Span:
             return "no probabilities (rows from 0 up, of sum 1): leave --probabilities out for logits"
         if not probabilities and fractions:
             return "probabilities, not logits: say so with --probabilities"
-        if not probabilities and self.low >= 0 and self.high <= 1 and self.high - self.low > 0.9:
+        if not probabilities and self.low >= 0 and self.high <= 1 and self.high - self.low > SPAN:
             return (
                 "numbers from 0 to 1 whose rows have other sums than 1, as after a sigmoid: give the logits; "
                 "where they are cosines, multiply them by the model's scale"
@@ -377,10 +385,11 @@ def read_batches(model: Model, labelled: Any, sets: Any) -> tuple[Any, Any, dict
     if not labels:
         raise UnusableInput("no labels: each batch of labelled images must be (images, labels)")
     several = sets if isinstance(sets, Mapping) else {"set 1": sets}
-    found = {name: run_batches(model, batches) for name, batches in several.items()}
-    others = {name: each[1] for name, each in found.items()}
-    inner = None if features is None else (features, others)
-    return logits, np.concatenate(labels), {name: each[0] for name, each in found.items()}, inner
+    outputs = {name: run_batches(model, batches) for name, batches in several.items()}
+    logits_of_sets = {name: each[0] for name, each in outputs.items()}
+    features_of_sets = {name: each[1] for name, each in outputs.items()}
+    both = None if features is None else (features, features_of_sets)
+    return logits, np.concatenate(labels), logits_of_sets, both
 
 
 def beside(given: tuple[Array, Sets], names: Sequence[str], what: str) -> list[Array]:

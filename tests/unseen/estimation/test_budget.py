@@ -8,7 +8,7 @@ import pytest
 import unseen
 from baselines.accuracy.atc import confidence_log_odds
 from submission.errors import UnusableInput
-from unseen.estimation.budget import ByLabels, answered, draw, read_answers, visited
+from unseen.estimation.budget import answered, draw, proportional_order, read_answers
 
 FILES = {"today": [f"{row}.png" for row in range(300)], "=harder": ["-x.png"] * 200}
 
@@ -23,12 +23,12 @@ def found():
 
 
 def test_every_beginning_of_the_order_is_proportional():
-    order = visited(np.arange(1000), np.random.default_rng(0))
+    order = proportional_order(np.arange(1000), np.random.default_rng(0))
     assert sorted(order) == list(range(1000))
     for count in (20, 50, 333):
         strata = np.bincount(order[:count] // 250, minlength=4)
         assert abs(strata - count / 4).max() < 2
-    firsts = [visited(np.arange(20), np.random.default_rng(seed))[0] for seed in range(4000)]
+    firsts = [proportional_order(np.arange(20), np.random.default_rng(seed))[0] for seed in range(4000)]
     assert np.bincount(firsts, minlength=20).min() > 140  # each row is first in 200 of 4,000
 
 
@@ -81,26 +81,6 @@ def test_all_labels_give_the_accuracy_itself(found):
     assert each.low == each.accuracy == each.high == 1 - 1 / len(seen)
     known["=harder", 1] = ""
     assert answered(found, known).sets[1].high - answered(found, known).sets[1].low == pytest.approx(1 / 200)
-
-
-@pytest.mark.parametrize("accuracy", [0.5, 0.8, 0.95, 1.0])
-@pytest.mark.parametrize("count", [20, 50])
-@pytest.mark.slow
-def test_intervals_cover(accuracy, count):
-    """At 90 % nine of ten draws do, at any accuracy, and none has a width of zero."""
-    rng, rows = np.random.default_rng(1), np.arange(400)
-    right = np.zeros(400, bool)
-    right[np.argsort(rng.logistic(size=400) - rows / 100)[: round(400 * accuracy)]] = True
-    drawn = [visited(rows, np.random.default_rng(seed))[:count] for seed in range(200)]
-    ends = np.array([(each.low, each.high) for each in (ByLabels.of(right[x], x, 400, 0.9) for x in drawn)])
-    assert ((ends[:, 0] <= accuracy) & (accuracy <= ends[:, 1])).mean() >= 0.86
-    assert np.ptp(ends, axis=1).min() > 0.01
-
-
-def test_labels_win_where_they_contradict_the_estimate():
-    by_labels = ByLabels(0.6, 0.5, 0.7, 0.06)
-    assert by_labels.shrunk(0.62, 0.02) == pytest.approx(0.618)
-    assert 0.6 < by_labels.shrunk(0.95, 0.02) < by_labels.shrunk(0.75, 0.02) < 0.7
 
 
 @pytest.mark.parametrize(

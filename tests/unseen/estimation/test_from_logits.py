@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.special import softmax
+from scipy.optimize import bisect
+from scipy.special import expit, logit, softmax
+from sklearn.linear_model import LogisticRegression
 
 import unseen
 from submission.errors import UnusableInput
@@ -96,6 +98,25 @@ def test_the_sure_images_of_a_set_are_as_good_as_the_labelled_ones(found):
     near = unseen.estimate(LOGITS, LABELS, made(200, 2.2, 9)[0]).sets[0]
     assert (near.place, f"a confidence above {near.sure[0]:.2f}" in near.remarks[-1]) == ("near", True)
     assert (each.place, any("a confidence above" in remark for remark in each.remarks)) == ("far", False)
+
+
+@pytest.mark.parametrize("name", ["same", "hard", "two", "soft"])
+def test_sure_images_are_those_that_a_moved_line_gives_the_accuracy(found, name):
+    """By hand: chances on a line fitted to the labelled images, moved until they average to the estimate."""
+    new = {"same": SAME, "hard": HARD, "two": TWO, "soft": made(3000, 1.8, 9)[0]}[name]
+    each = unseen.estimate(LOGITS, LABELS, new).sets[0]
+    known, sure = (logit(softmax(logits, axis=1).max(axis=1)) for logits in (LOGITS, new))
+    right = np.append(LOGITS.argmax(axis=1) == LABELS, [True, False])
+    line = LogisticRegression().fit(np.append(known, [0.0, 0.0])[:, None], right)
+
+    def chances(moved):
+        return expit(line.intercept_ + moved + line.coef_[0] * np.sort(sure)[::-1])
+
+    moved = bisect(lambda by: chances(by).mean() - each.accuracy, -8, 8)
+    ordered, means = np.sort(sure)[::-1], np.cumsum(chances(moved)) / np.arange(1, len(new) + 1)
+    count = next((n for n, mean in enumerate(means) if mean < found.accuracy), len(new))
+    assert each.sure[1] == pytest.approx(count / len(new), abs=0.0015)
+    assert each.sure[0] == pytest.approx(expit(ordered[max(count, 1) - 1]), abs=1e-4)
 
 
 def test_fewer_images_than_classes_are_not_taken_for_a_shift():

@@ -1,0 +1,249 @@
+"""What `gated` reads from a set without its labels: evidence of images, direct estimates, signs of the set.
+
+All of it comes from two networks, the classifier and, where there is one, the referee. Each is read under two
+class priors: the source's, and the set's own as EM finds it from that network's probabilities.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import logit
+from scipy.stats import entropy
+
+from baselines.accuracy import priors
+from baselines.accuracy.cot import cott_threshold, right_of_class
+from starter.observing.observation import IMAGE_STATS, Observation, Source
+from starter.observing.temperature import temperature
+from submission.arrays import FloatArray
+
+EDGE = 1e-4
+"""Smallest distance from 0 and 1 of an image's probability of which log-odds are taken."""
+SET_EDGE = 5e-3
+"""Smallest distance from 0 and 1 of a set's share or mean probability of which log-odds are taken."""
+TINY = 1e-6
+"""Smallest divisor, and smallest statistic of an image of which a logarithm is taken."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is read from a set of n images, by name.
+
+    Attributes:
+        images: Evidence of whether each image is classed rightly, (n,) each; a mean over the set is repeated.
+        estimates: Direct estimates of the accuracy: COTT; with a referee its agreement with the classifier
+            under both priors, and COTT under the referee's prior.
+        signs: Numbers that tell what kind of set it is, from which the gate decides.
+    """
+
+    images: dict[str, FloatArray]
+    estimates: dict[str, float]
+    signs: dict[str, float]
+
+    @property
+    def has_referee(self) -> bool:
+        """Whether a referee has seen the set."""
+        return "agreement" in self.estimates
+
+
+class Posterior(NamedTuple):
+    """A network's class probabilities for a set.
+
+    Attributes:
+        plain: Calibrated probabilities under the source's class prior, (n, k).
+        adapted: The same under the set's own prior, (n, k).
+        cott: The classifier's COTT under the set's own prior, a fraction.
+    """
+
+    plain: FloatArray
+    adapted: FloatArray
+    cott: float
+
+    def signs(self, network: str) -> dict[str, float]:
+        """Returns the entropy of the predicted class shares, COTT and the mean confidence in log-odds."""
+        k = self.plain.shape[1]
+        return {
+            f"{network}_class_entropy": entropy(self.plain.mean(axis=0), base=k),
+            f"{network}_cott": log_odds(self.cott, SET_EDGE),
+            f"{network}_confidence": log_odds(self.plain.max(axis=1).mean(), SET_EDGE),
+        }
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What is known of the labelled source, by which sets are read.
+
+    Attributes:
+        prior: Class prior of the source, (k,).
+        classifier: Calibration of the classifier on the source, (1 + k,); see `priors.bias_corrected`.
+        referee: The same of the referee; None without one.
+        temperature: Temperature of COTT.
+        threshold: Largest halved transport cost of an image that COTT counts as right.
+    """
+
+    prior: FloatArray
+    classifier: FloatArray
+    referee: FloatArray | None
+    temperature: float
+    threshold: float
+
+    @classmethod
+    def of(cls, source: Source) -> "Reader":
+        """Returns the reader of sets that are like this source, with its referee if it has one."""
+        referee = None
+        if source.observation.referee is not None:
+            referee = priors.bias_corrected(replace(source, observation=of_referee(source.observation)))
+        return cls(
+            prior=priors.source_prior(source),
+            classifier=priors.bias_corrected(source),
+            referee=referee,
+            temperature=temperature(source),
+            threshold=cott_threshold(source),
+        )
+
+    def read(self, seen: Observation) -> Reading:
+        """Returns what a set tells; its numbers are finite even where a network is certain."""
+        own = self._posterior(seen, seen, self.classifier)
+        right = self._right_of_class(self.prior, seen)
+        reading = Reading(
+            images=of_classifier(own, seen),
+            estimates={"cott": float(right.sum())},
+            signs={
+                **own.signs("classifier"),
+                "between_classes": between_classes(right, self.prior),
+                "dimensions": dimensions(seen.logits),
+                "skewness": skewness(seen.logits),
+            },
+        )
+        if self.referee is None:
+            return replace(reading, images={**reading.images, **of_statistics(seen)})
+        return with_referee(reading, self._posterior(seen, of_referee(seen), self.referee), seen)
+
+    def _posterior(self, seen: Observation, network: Observation, calibration: FloatArray) -> Posterior:
+        """Returns the probabilities of a network, and COTT of the classifier under the prior it finds."""
+        plain = priors.calibrated(network, calibration)
+        prior = priors.em_prior(plain, self.prior)
+        cott = self._right_of_class(prior, seen).sum()
+        return Posterior(plain, priors.reweighted(plain, self.prior, prior), cott)
+
+    def _right_of_class(self, prior: FloatArray, seen: Observation) -> FloatArray:
+        """Returns the mass (k,) that COTT counts as right in each class under a prior."""
+        return right_of_class(prior, seen, self.temperature, self.threshold)
+
+
+def of_classifier(own: Posterior, seen: Observation) -> dict[str, FloatArray]:
+    """Returns log-odds of the confidence under both priors, and means of the second and of the margins."""
+    confidence = log_odds(_of_predicted(own.plain, seen))
+    margins = np.diff(np.sort(seen.logits.astype(np.float64), axis=1)[:, -2:])
+    return {
+        "adapted": log_odds(_of_predicted(own.adapted, seen)),
+        "confidence": confidence,
+        "mean_confidence": _repeated(confidence.mean(), seen),
+        "mean_margin": _repeated(margins.mean(), seen),
+    }
+
+
+def of_statistics(seen: Observation) -> dict[str, FloatArray]:
+    """Returns the means of the logarithms of the images' statistics, by their names."""
+    assert seen.image_stats is not None
+    means = np.log(np.maximum(seen.image_stats, TINY)).mean(axis=0)
+    return {name: _repeated(mean, seen) for name, mean in zip(IMAGE_STATS, means, strict=True)}
+
+
+def with_referee(reading: Reading, referee: Posterior, seen: Observation) -> Reading:
+    """Returns the reading with what the referee says.
+
+    Evidence: log-odds of the referee's own confidence, and of its probability of the classifier's prediction
+    under both priors, each with its mean. Estimates: agreement (Jiang et al., ICLR 2022), the share of images
+    for which both networks predict the same class, and COTT under the prior that the referee finds.
+    """
+    evidence = {
+        "referee_confidence": log_odds(referee.plain.max(axis=1)),
+        "referee_adapted": log_odds(_of_predicted(referee.adapted, seen)),
+        "referee": log_odds(_of_predicted(referee.plain, seen)),
+    }
+    means = {f"mean_{name}": _repeated(values.mean(), seen) for name, values in evidence.items()}
+    plain, adapted = (_agreement(each, seen) for each in (referee.plain, referee.adapted))
+    estimates = {
+        "agreement": plain,
+        "agreement_adapted": adapted,
+        "cott_referee": float(np.clip(referee.cott, SET_EDGE, 1 - SET_EDGE)),
+    }
+    signs = {
+        **referee.signs("referee"),
+        "agreement": log_odds(plain, SET_EDGE),
+        "agreement_adapted": log_odds(adapted, SET_EDGE),
+    }
+    return Reading(
+        images={**reading.images, **evidence, **means},
+        estimates={**reading.estimates, **estimates},
+        signs={**reading.signs, **signs},
+    )
+
+
+def of_referee(seen: Observation) -> Observation:
+    """Returns the observation with the referee's log-probabilities in place of the classifier's logits."""
+    assert seen.referee is not None, f"gated learnt with a referee, {seen.set_name!r} was seen without"
+    logits = np.log(np.maximum(seen.referee, np.finfo(np.float32).tiny)).astype(np.float32)
+    return Observation(seen.set_name, seen.classifier, logits)
+
+
+def log_odds(p: Any, edge: float = EDGE) -> Any:
+    """Returns log(p / (1 - p)) of probabilities that are kept `edge` away from 0 and 1."""
+    return logit(np.clip(p, edge, 1 - edge))
+
+
+def between_classes(right: FloatArray, prior: FloatArray) -> float:
+    """Returns the share of the variance of right or wrong that lies between classes, in [0, 1].
+
+    It is Fisher's correlation ratio eta^2 = sum_c q_c (a_c - a)^2 / (a (1 - a)) of COTT's answer, where a_c
+    is the accuracy that it gives to class c and a that of the set. It is near 1 if a set has few of the
+    source's classes, since COTT then counts whole classes as wrong. That use is the kit's own.
+
+    Args:
+        right: Mass that counts as right in each class, q_c a_c, (k,).
+        prior: Mass of each class, q_c, (k,).
+    """
+    mean = right.sum()
+    return float(((right - mean * prior) ** 2 / prior).sum() / max(mean * (1 - mean), TINY))
+
+
+def dimensions(logits: FloatArray) -> float:
+    """Returns the logits' number of dimensions as log_k of tr(C)^2 / tr(C^2), C their covariance (k, k).
+
+    The ratio is the participation ratio of C's eigenvalues. It is low for a set of few classes, and does not
+    change if all logits (n, k) are multiplied or moved; the use is the kit's own.
+    """
+    covariance = np.cov(_without_row_means(logits).T, bias=True)
+    ratio = np.trace(covariance) ** 2 / max((covariance**2).sum(), TINY)
+    return float(np.log(max(ratio, 1)) / np.log(len(covariance)))
+
+
+def skewness(logits: FloatArray) -> float:
+    """Returns the mean skewness of the classes' logits (n, k): the third moment over the cubed deviation.
+
+    A class that is rare has a few high logits, and so a high skewness; in a set of few classes it is low.
+    """
+    centred = _without_row_means(logits)
+    off = centred - centred.mean(axis=0)
+    return float(((off / np.maximum(off.std(axis=0), TINY)) ** 3).mean())
+
+
+def _without_row_means(logits: FloatArray) -> FloatArray:
+    """Returns each image's logits minus their mean, float64 (n, k)."""
+    return logits - logits.mean(axis=1, keepdims=True, dtype=np.float64)
+
+
+def _of_predicted(p: FloatArray, seen: Observation) -> FloatArray:
+    """Returns the probability (n,) of the class that the classifier predicts."""
+    return p[np.arange(len(seen)), seen.predicted]
+
+
+def _agreement(p: FloatArray, seen: Observation) -> float:
+    """Returns the share of images whose most probable class is the one that the classifier predicts."""
+    return float((p.argmax(axis=1) == seen.predicted).mean())
+
+
+def _repeated(value: float, seen: Observation) -> FloatArray:
+    """Returns a number of the set for each of its images, (n,)."""
+    return np.full(len(seen), value, dtype=np.float64)

@@ -1,0 +1,162 @@
+"""The gate of `gated`: how much COTT counts beside the median of other estimates, by the signs of a set.
+
+The gate is the kit's own: a logistic function of the signs, as the gate between two experts (Jacobs, Jordan,
+Nowlan & Hinton, Neural Computation 1991), whose weights are fitted to the error of the mean of both.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.spatial.distance import cdist
+from scipy.special import expit
+
+from baselines.accuracy.evidence import TINY
+from baselines.contract.intervals import FAR
+from submission.arrays import BoolArray, FloatArray, IntArray
+
+LIMIT = 3.0
+"""Number of standard deviations from the mean at which a sign is cut."""
+WIDTH = 0.02
+"""Error, a fraction, below which the loss is about quadratic, and above which it is about linear."""
+RIDGE = 0.00075
+"""Penalty on the mean square of the gate's weights."""
+POOR = 2.0
+"""The classifier's own regression has no vote if its median error is so many times that of both networks'."""
+Named = Mapping[str, FloatArray]
+"""Estimates of m sets, or their errors, by name, (m,) each."""
+
+
+@dataclass(frozen=True)
+class Votes:
+    """Names of the estimates whose median is weighed against COTT.
+
+    Attributes:
+        near: Those that vote on a set that is near to the sets learnt from.
+        far: Those that vote on any other set.
+    """
+
+    near: tuple[str, ...]
+    far: tuple[str, ...]
+
+    @classmethod
+    def of(cls, errors: Named, operations: int) -> "Votes":
+        """Returns the votes by the errors on left-out sets, and the fewest operations that a set has.
+
+        Sets of several operations are not near to a new one: of its operations those left out are but a part.
+        """
+        if "both" not in errors:
+            return ALONE
+        if _median_size(errors["classifier"]) > POOR * _median_size(errors["both"]):
+            return WITHOUT_CLASSIFIER
+        return WITH_REFEREE if operations == 1 else cls(WITH_REFEREE.far, WITH_REFEREE.far)
+
+
+ALONE = Votes(near=("classifier",), far=("classifier",))
+"""Votes without a referee: of the one regression."""
+WITH_REFEREE = Votes(
+    near=("classifier", "agreement_adapted", "both"),
+    far=("classifier", "agreement_adapted", "agreement", "cott_referee", "both"),
+)
+"""Votes with a referee: far from the sets learnt from all estimates count, since regressions may be wrong."""
+WITHOUT_CLASSIFIER = Votes(near=("agreement", "both"), far=("agreement", "both"))
+"""Votes with a referee if the classifier's own regression is poor, as where its confidences mean nothing."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Mean and standard deviation (p,) of each sign over the sets learnt from."""
+
+    mean: FloatArray
+    deviation: FloatArray
+
+    @classmethod
+    def of(cls, signs: FloatArray) -> "Scale":
+        """Returns the scale of the signs of m sets, (m, p)."""
+        return cls(signs.mean(axis=0), np.maximum(signs.std(axis=0), TINY))
+
+    def rows(self, signs: FloatArray) -> FloatArray:
+        """Returns a 1 and the signs (m, p) in deviations from the mean, cut at `LIMIT`, (m, 1 + p)."""
+        scaled = np.clip((signs - self.mean) / self.deviation, -LIMIT, LIMIT)
+        return np.insert(scaled, 0, 1.0, axis=1)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The weight of COTT, a function of a set's row (`Scale.rows`), and who votes against it.
+
+    Attributes:
+        weights: Intercept and weights of the log-odds of COTT's share, (1 + p,).
+        known: Rows of the sets learnt from, (m, 1 + p).
+        usual: Usual distance of a left-out set from these (`nearest`).
+        votes: Names of the estimates in the median.
+    """
+
+    weights: FloatArray
+    known: FloatArray
+    usual: float
+    votes: Votes
+
+    @classmethod
+    def fit(cls, rows: FloatArray, errors: Named, usual: float, votes: Votes) -> "Gate":
+        """Returns the gate with the smallest `loss`, by the rows (m, 1 + p) and errors of m sets."""
+        cott, median = errors["cott"], median_of(errors, votes.near)
+        start = np.zeros(rows.shape[1])
+        best = minimize(loss, start, args=(rows, cott, median), jac=True, method="L-BFGS-B")
+        return cls(best.x, rows, usual, votes)
+
+    def mix(self, rows: FloatArray, estimates: Named) -> FloatArray:
+        """Returns the weighed means (m,) of COTT and the median, for sets with these rows (m, 1 + p).
+
+        Of errors in place of estimates it returns the means' errors.
+        """
+        share = expit(rows @ self.weights)
+        far = nearest(rows, self.known) > FAR * self.usual
+        near_median, far_median = (median_of(estimates, names) for names in (self.votes.near, self.votes.far))
+        return share * estimates["cott"] + (1 - share) * np.where(far, far_median, near_median)
+
+
+def loss(
+    weights: FloatArray, rows: FloatArray, cott: FloatArray, median: FloatArray
+) -> tuple[float, FloatArray]:
+    """Returns the gate's loss and its gradient.
+
+    With s_i = expit(w x_i) the error of set i is e_i = s_i a_i + (1 - s_i) b_i. The loss is the mean of
+    sqrt(e_i^2 + WIDTH^2), Charbonnier's (ICIP 1994), plus RIDGE times the mean of w_j^2, where the intercept
+    counts as 0. As ds / dw = s (1 - s) x, the gradient of e_i is s_i (1 - s_i) (a_i - b_i) x_i.
+
+    Args:
+        weights: Intercept and weights w, (1 + p,).
+        rows: x, (m, 1 + p).
+        cott: Errors a of COTT, (m,).
+        median: Errors b of the median, (m,).
+    """
+    share = expit(rows @ weights)
+    error = share * cott + (1 - share) * median
+    size = np.sqrt(error**2 + WIDTH**2)
+    pull = error / size * share * (1 - share) * (cott - median)
+    free = np.arange(len(weights)) > 0
+    value = size.mean() + RIDGE * (weights**2 * free).mean()
+    gradient = pull @ rows / len(rows) + 2 * RIDGE * weights * free / len(weights)
+    return float(value), gradient
+
+
+def nearest(rows: FloatArray, known: FloatArray) -> FloatArray:
+    """Returns the Euclidean distance (m,) of each row from the nearest known one."""
+    return cdist(rows, known).min(axis=1)
+
+
+def median_of(estimates: Named, names: tuple[str, ...]) -> FloatArray:
+    """Returns the median (m,) of the named estimates of each set."""
+    return np.median([estimates[name] for name in names], axis=0)
+
+
+def at(estimates: Named, rows: IntArray | BoolArray) -> Named:
+    """Returns the estimates of the sets at `rows`, indices or a mask."""
+    return {name: values[rows] for name, values in estimates.items()}
+
+
+def _median_size(errors: FloatArray) -> float:
+    """Returns the median size of errors (m,)."""
+    return float(np.median(np.abs(errors)))

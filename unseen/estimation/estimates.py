@@ -1,0 +1,204 @@
+"""The estimates for unlabelled sets as data, and what follows from them: warning, table, alarms, verdicts."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import pandas as pd
+
+from baselines.contract.intervals import FAR
+from starter.observing.observation import Observation
+
+SHOWN_PAIRS = 5
+"""Number of exchanged classes that a warning names."""
+VERDICTS = {
+    "yes": "The accuracy has fallen",
+    "no": "The accuracy has not fallen",
+    "cannot tell": "Nobody can tell whether the accuracy has fallen",
+}
+"""What is said of a set, by whether its accuracy has fallen."""
+
+
+def fallen(low: float, high: float, bar: float) -> str:
+    """Returns "yes" if the whole interval lies below the bar, "no" if it lies above, else "cannot tell"."""
+    if high < bar:
+        return "yes"
+    return "no" if low > bar else "cannot tell"
+
+
+@dataclass(frozen=True)
+class SetEstimate:
+    """The estimate for one unlabelled set; accuracies are fractions in [0, 1].
+
+    Attributes:
+        name: Name of the set.
+        images: Number of images in the set.
+        accuracy: Estimate of the accuracy.
+        low: Lower end of the interval, at the level of the `Estimates`.
+        high: Upper end of the interval.
+        difference: Estimate minus the accuracy on the labelled images.
+        fallen: "yes" if the whole interval lies below the labelled accuracy minus the margin, "no" if it
+            lies above and the set is not far, else "cannot tell"; also if the logits seem to be scaled.
+        shares: Estimated share of each class, (k,).
+        distance: Wasserstein distance between the log-odds of the confidences in this set and in labelled
+            images with its class shares, in standard deviations; near 0 for two halves of one set.
+        outside: Distance of the set from the labelled data, divided by the distance that nine of ten parts
+            of that data have from the rest. The data are the meta-train sets if there are any, else labelled
+            images with the set's class shares.
+        scale: Factor by which the set's logits seem to have been multiplied; 1 where nothing says so.
+        sure: A confidence, and the share of images above it: these are expected to be classed as well as
+            the labelled images are. The share is 0 if no image is sure enough.
+        methods: Estimate of each method, by name.
+        remarks: Reasons for a wide interval, and which images are sure, a sentence each.
+        labels: Number of the set's images whose labels count.
+    """
+
+    name: str
+    images: int
+    accuracy: float
+    low: float
+    high: float
+    difference: float
+    fallen: str
+    shares: tuple[float, ...]
+    distance: float
+    outside: float
+    scale: float
+    sure: tuple[float, float]
+    methods: Mapping[str, float]
+    remarks: tuple[str, ...]
+    labels: int = 0
+
+    def interval(self, level: float) -> str:
+        """Returns the interval in percent and its level, or "range" if the set is far and has no labels."""
+        name = "range" if self.outside > FAR and not self.labels else f"{100 * level:g} %"
+        return f"{100 * self.low:.1f} to {100 * self.high:.1f}, {name}"
+
+    @property
+    def place(self) -> str:
+        """The word for `outside`: "inside" up to 1, "near" up to 2, else "far"."""
+        if self.outside <= 1:
+            return "inside"
+        return "near" if self.outside <= FAR else "far"
+
+    def alarms(self) -> dict[str, float]:
+        """Returns what has to lie below a limit for each kind of alarm."""
+        return {"certain": self.high, "likely": self.accuracy, "possible": self.low}
+
+    def row(self) -> dict[str, float | str]:
+        """Returns the set's line of the table, by column."""
+        return {
+            "set": self.name,
+            "images": self.images,
+            "accuracy": self.accuracy,
+            "low": self.low,
+            "high": self.high,
+            "difference": self.difference,
+            "fallen": self.fallen,
+            "distance": self.distance,
+            "outside": self.outside,
+            **self.methods,
+        }
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """The estimates for all sets, with a check on the labelled images themselves.
+
+    Attributes:
+        accuracy: Accuracy on the labelled images, a fraction.
+        images: Number of labelled images.
+        level: Level of the intervals, between 0 and 1.
+        margin: Fall in accuracy above which a set counts as fallen, a fraction.
+        sets: Estimate of each set.
+        halves: Estimate and true accuracy of each half of the labelled images; the estimate is made from the
+            other half, as a check of the methods without any shift.
+        classes: Names of the classes, or their numbers.
+        centres: Names of the methods whose mean is the estimate.
+        compared: Name of the data that sets are compared with, for `SetEstimate.outside`.
+        chance: Accuracy without any skill: the largest class share of the labelled images, or 1 / k if that
+            is larger.
+        seen: What the model says of each set.
+        exchanged: Pairs of a class and the class that labelled images of it seem to show.
+        notes: What was left out of the files, a sentence each.
+    """
+
+    accuracy: float
+    images: int
+    level: float
+    margin: float
+    sets: tuple[SetEstimate, ...]
+    halves: tuple[tuple[SetEstimate, float], ...]
+    classes: tuple[str, ...]
+    centres: tuple[str, ...]
+    compared: str
+    chance: float
+    seen: tuple[Observation, ...]
+    exchanged: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def warning(self) -> str:
+        """A sentence if the labelled images show that no estimate can be trusted; else "".
+
+        That is so if some of their classes look exchanged; if their accuracy is no better than chance, within
+        3 standard errors; if no image is wrong; if all confidences are the same; or if the true accuracies of
+        both halves are below, or both above, the intervals estimated for them.
+        """
+        if self.exchanged:
+            pairs = ", ".join(f"{label} as {meant}" for label, meant in self.exchanged[:SHOWN_PAIRS])
+            others = len(self.exchanged) - SHOWN_PAIRS
+            more = f", and {others} more" if others > 0 else ""
+            return (
+                f"classes look exchanged, labelled images of {pairs}{more}: put the classes in the model's "
+                "order; no estimate can be trusted before"
+            )
+        deviation = math.sqrt(self.chance * (1 - self.chance) / self.images)
+        if self.accuracy <= self.chance + 3 * deviation:
+            return (
+                f"accuracy on the labelled images is {100 * self.accuracy:.1f} %, no better than chance "
+                f"({100 * self.chance:.3g} %): are the classes in the model's order?"
+            )
+        if self.accuracy == 1:
+            return (
+                "no labelled image is wrong, so nothing tells how sure the model is where it errs: label "
+                "more images, none of which it was trained on"
+            )
+        if all(half.high - half.low == 1 for half, _ in self.halves):
+            return (
+                "all labelled images have the same confidence, which tells no errors: label some of each set"
+            )
+        if side := self._failed_side():
+            return (
+                f"the check fails, both halves are {side} accurate than their "
+                "intervals say: the model's confidences do not tell its errors (are many the same?)"
+            )
+        return ""
+
+    def _failed_side(self) -> str:
+        """Returns on which side of their intervals both halves lie, "less" or "more"; "" if not both do."""
+        if all(true < half.low for half, true in self.halves):
+            return "less"
+        return "more" if all(true > half.high for half, true in self.halves) else ""
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """The estimates, one row for each set.
+
+        Columns: images, accuracy, low, high, difference, fallen, distance, outside; then the estimate of each
+        method.
+        """
+        return pd.DataFrame([each.row() for each in self.sets]).set_index("set")
+
+    def below(self, accuracy: float, fail_on: str = "likely") -> list[str]:
+        """Returns the names of the sets below `accuracy`, a fraction: certainly, likely or possibly.
+
+        That is with the whole interval, with the estimate (then it is more likely than not that the accuracy
+        lies below), or with the lower end.
+        """
+        return [each.name for each in self.sets if each.alarms()[fail_on] < accuracy]
+
+    def verdict(self, each: SetEstimate) -> str:
+        """Returns whether a set's accuracy has fallen, a sentence."""
+        return f"{VERDICTS[each.fallen]} by more than {100 * self.margin:g} points."
