@@ -72,9 +72,9 @@ def estimate(
     if ask and wanted.exists() and not (answers and answers.exists() and answers.samefile(wanted)):
         raise UnusableInput(f"{wanted} exists: keep its labels by --answers {wanted}, or remove it")
 
+    from starter.data.images.classes import read_classes
     from unseen.estimation.budget import answered, draw, read_answers, with_columns
     from unseen.estimation.estimation import write_estimation
-    from unseen.estimation.inputs import read_classes
 
     given, named = [*unlabelled, *sets], read_classes(classes) if classes else ()
     photos = dict[str, list[tuple[str, Any]]]()

@@ -76,15 +76,6 @@ class Asked:
             raise UnusableInput(f"--train-sets must be 0, or {LEAST_SETS} to 1,000, got {self.train_sets}")
 
 
-def read_classes(path: Path) -> tuple[str, ...]:
-    """Returns the names of classes in a text file, one a line; empty lines are skipped."""
-    lines = path.read_text(encoding="utf-8-sig").splitlines()
-    names = tuple(line.strip() for line in lines if line.strip())
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise unusable(path, f"names the class {twice[0]!r} twice")
-    return names
-
-
 def read_file(path: Path) -> Any:
     """Returns the array of an .npy file, of an .npz file with one, or the table in a .csv.
 
