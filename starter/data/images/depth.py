@@ -8,6 +8,7 @@ import io
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import cv2
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps, TiffImagePlugin
 
 from submission.arrays import Pixels
+from submission.errors import tell_once
 
 BITS_PER_SAMPLE, ORIENTATION, S_MAX_SAMPLE_VALUE = 258, 274, 341
 """Numbers of TIFF's tags; the orientation's is EXIF's too."""
@@ -79,6 +81,11 @@ class Range:
             f"values from {self.low:.5g} to {self.high:.5g}, and nothing says which is white: make the "
             "images 8-bit, or scale them so that white is 65535, or 1 where they are floats"
         )
+
+    def tell(self, path: Path) -> None:
+        """Print one line where white is not the largest value of the usual types; ValueError as `white`."""
+        if (white := self.white()) != 65535:
+            tell_once(f"{path}: values go up to {self.high:.5g}; {white:.5g} is read as white")
 
     def _of_floats(self) -> float:
         """Returns 1 or 255; 0 where neither is near."""

@@ -229,10 +229,9 @@ class _Depth:
     @cached_property
     def _range(self) -> Range:
         """The range of the set's deep files, which is told where it is not that of 16 bits."""
-        path, found = self._tree.path, Range.of(self._all_deep())
+        found = Range.of(self._all_deep())
         with suppress(ValueError):
-            if (white := found.white()) != 65535:
-                tell_once(f"{path}: values go up to {found.high:.5g}; {white:.5g} is read as white")
+            found.tell(self._tree.path)
         return found
 
 

@@ -12,7 +12,7 @@ from starter.data.images.arrays import as_set, read_arrays
 from starter.data.images.classes import places
 from starter.data.images.files import Tree, container, is_visible, open_tree
 from starter.data.images.imageset import ImageSet
-from starter.data.images.reading import Fit, read_images
+from starter.data.images.reading import Fit, read_images, tell_sameness
 from starter.data.sources.download import cache_folder
 from starter.data.sources.glyphs.digits import glyph_splits
 from starter.data.sources.npy_sets import load_stored, stored_set, stored_sets
@@ -231,7 +231,9 @@ def _arrays(path: Path, classes: Sequence[str] = ()) -> tuple[tuple[str, ...], I
     """Returns the class names in an .npz (empty if it has none), and its labelled images."""
     arrays = read_arrays(path, ("images", "labels"), ("classes",))
     named = tuple(composed(str(name)) for name in arrays["classes"]) if "classes" in arrays else ()
-    return named, as_set(path, path.stem, arrays, named or classes)
+    images = as_set(path, path.stem, arrays, named or classes)
+    tell_sameness(path, images.images)
+    return named, images
 
 
 def _checked(path: Path, classes: tuple[str, ...]) -> tuple[str, ...]:

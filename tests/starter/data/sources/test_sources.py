@@ -96,7 +96,8 @@ GOOD = {"images": NOISE[:, :4, :4], "labels": np.arange(40) % 2}
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"images": np.zeros((40, 4, 4, 3))}, "images must be uint8"),
+        ({"images": np.zeros((40, 4, 4, 2))}, "images must be uint8"),
+        ({"images": np.zeros((40, 8, 8, 3))}, "one image of each class"),
         ({"labels": np.zeros(40, int)}, "two or more different classes are needed"),
         ({"labels": np.arange(40) % 2 + 1}, "0 test images of class '0'"),
         ({"classes": np.array(["cat"])}, "label 1 of 1 classes"),
