@@ -71,8 +71,8 @@ def stored_sets(path: Path) -> tuple[StoredSet, ...]:
     folder without sets of another layout.
     """
     if path.is_dir():
-        files = (file for pattern in _FILES for file in path.glob(pattern) if is_visible(file.name))
-        found = _sets_in(sorted(files))
+        inside = (file for pattern in _FILES for file in path.glob(pattern) if is_visible(file.name))
+        found = _sets_in(sorted(inside))
         return tuple(each for each in found if each.known) or found
     files = (path, Path(f"{path}.npy"), Path(f"{path.parent}.npy"))
     found = _sets_in([file for file in files if file.suffix.lower() == ".npy" and file.is_file()])

@@ -25,7 +25,7 @@ from starter.models.classifiers.networks.libraries import pretrained_classes, pr
 from starter.models.classifiers.networks.network import Network
 from starter.models.classifiers.specs import Spec
 from submission.errors import UnusableInput, unusable
-from submission.files import write_bytes
+from submission.files import composed, write_bytes
 
 SHOWN_PROBLEMS = 3
 
@@ -59,7 +59,7 @@ class WeightsFile:
     @property
     def classes(self) -> tuple[str, ...] | None:
         """The class names in the file's metadata; None if they are missing."""
-        return self._parsed("classes", lambda text: tuple(map(str, json.loads(text))), None)
+        return self._parsed("classes", lambda text: tuple(composed(str(name)) for name in json.loads(text)), None)
 
     def normalisation(self, mean: Triple, std: Triple) -> tuple[Triple, Triple]:
         """Returns mean and standard deviation of the input, RGB on [0, 1]: the file's or the given ones."""
@@ -134,7 +134,7 @@ def load_classifier(
         path = fetch(*OFFICIAL[parsed.name], cache_folder()) if official else Path(parsed.weights)
         file = WeightsFile.read(path)
         arch = file.arch or parsed.arch or parsed.name
-        if file.classes not in (None, tuple(classes)):
+        if file.classes not in (None, tuple(map(composed, classes))):
             made, mine = reprlib.repr(file.classes), reprlib.repr(tuple(classes))
             raise OtherClasses(f"{file.path} was made for the classes {made}, not for {mine}")
         network, normalisation = _read(file, arch, k)

@@ -162,7 +162,7 @@ NO_WEIGHTS: dict[str, tuple[Callable[[], bytes], str]] = {
     "npz": (lambda: array(w=np.zeros(3)), "arrays of NumPy"),
     "gzip": (lambda: b"\x1f\x8b\x08\0" + bytes(50), "compressed: unpack"),
     "pickle": (lambda: pickle.dumps({"w": np.zeros(3)}), "a pickle, .* may run code: save"),
-    "script": (scripted, "TorchScript: torch.jit.load it, and save"),
+    "script": (scripted, "TorchScript: load it by torch.jit.load, and save"),
     "whole model": (lambda: saved(nn.Linear(2, 2)), "Python objects \\(torch.nn.modules.linear.Linear\\)"),
     "old whole model": (
         lambda: saved(nn.Linear(2, 2), _use_new_zipfile_serialization=False),
