@@ -59,7 +59,9 @@ class WeightsFile:
     @property
     def classes(self) -> tuple[str, ...] | None:
         """The class names in the file's metadata; None if they are missing."""
-        return self._parsed("classes", lambda text: tuple(composed(str(name)) for name in json.loads(text)), None)
+        return self._parsed(
+            "classes", lambda text: tuple(composed(str(name)) for name in json.loads(text)), None
+        )
 
     def normalisation(self, mean: Triple, std: Triple) -> tuple[Triple, Triple]:
         """Returns mean and standard deviation of the input, RGB on [0, 1]: the file's or the given ones."""
