@@ -19,8 +19,8 @@ from PIL import Image, ImageOps, TiffImagePlugin
 from submission.arrays import Pixels
 from submission.errors import tell_once
 
-BITS_PER_SAMPLE, ORIENTATION, S_MAX_SAMPLE_VALUE = 258, 274, 341
-"""Numbers of TIFF's tags; the orientation's is EXIF's too."""
+BITS_PER_SAMPLE, PHOTOMETRIC, ORIENTATION, PLANAR, S_MAX_SAMPLE_VALUE = 258, 262, 274, 284, 341
+"""Numbers of TIFF's tags; the orientation's is EXIF's too. Photometric 1 and 2 are grey and RGB."""
 USUAL_BITS = (10, 12, 14)
 """Bits of cameras' values, besides 8 and 16."""
 NEAR = 0.9
@@ -127,7 +127,8 @@ def deep_file(data: bytes) -> Deep | None:
         values = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
     except cv2.error:
         values = None
-    if values is None or (values.ndim == 3 and values.shape[2] not in (1, 3, 4)):
+    usual = tags.get(PHOTOMETRIC, 1) in (1, 2) and tags.get(PLANAR, 1) == 1
+    if values is None or not usual or (values.ndim == 3 and values.shape[2] not in (1, 3, 4)):
         raise ValueError("damaged, or of more than 8 bits a value in a form that is not known here")
     several = values.ndim == 3 and values.shape[2] > 1
     values = values[..., 2::-1] if several else values.reshape(values.shape[:2])

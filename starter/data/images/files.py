@@ -241,7 +241,7 @@ def _walk(root: Path) -> tuple[list[str], tuple[str, ...]]:
             below, real = f"{name}/{entry.name}".lstrip("/"), f"{place}/{entry.name}"
             if entry.is_dir(follow_symlinks=False):
                 waiting.append((below, real))
-            elif entry.is_dir():
+            elif _leads_to_folder(entry):
                 target = os.path.realpath(real)
                 inside_itself = f"{place}/".startswith(f"{target.rstrip('/')}/")
                 (repeats if inside_itself else links).append((below, target))
@@ -255,6 +255,13 @@ def _walk(root: Path) -> tuple[list[str], tuple[str, ...]]:
         tell_once(f"{root}: {len(repeats)} links to what is there anyhow passed over: {named}")
     own = [*files.values(), *(name for name, real in linked.items() if real not in files)]
     return own, tuple(sorted(composed(name) for name in seen.values() if name))
+
+
+def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself, or to where nobody may look
+        return False
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:

@@ -115,14 +115,14 @@ def test_an_empty_folder_is_a_class_of_which_nothing_is_labelled(photos, weights
 
 
 def test_classes_may_be_named_with_other_accents_and_numbers_are_in_their_order(photos):
-    known, classes = read_labelled(Path("val"), Fit())
+    known, _ = read_labelled(Path("val"), Fit())
     for i, label in enumerate(CLASSES):
         (Path("val") / label).rename(Path("val") / f"e\u0301{i}")
     named = tuple(f"\u00e9{i}" for i in range(len(CLASSES)))
     found, again = read_labelled(Path("val"), Fit(), named[::-1])
     assert (again, sorted(found.truth)) == (named[::-1], sorted(9 - known.truth))
     assert read_labelled(Path("val"), Fit())[1] == named
-    for i, name in enumerate(named):
+    for i in range(len(named)):
         (Path("val") / f"e\u0301{i}").rename(Path("val") / str(i + 3))
     assert read_labelled(Path("val"), Fit())[1] == tuple(map(str, range(3, 13)))
 

@@ -137,6 +137,21 @@ def test_deep_images_are_turned_as_others(tmp_path: Path, orientation: int) -> N
     )
 
 
+@pytest.mark.parametrize(("tag", "value"), [(262, 0), (262, 5), (284, 2)])
+def test_deep_files_whose_values_mean_something_else_are_refused(
+    tmp_path: Path, tag: int, value: int
+) -> None:
+    """White as 0, inks, and planes of colours."""
+    data = encoded(bits(COLOURS[0], 16), ".tiff")
+    entry = next(
+        struct.pack("<HHI", tag, 3, 1) + struct.pack("<HH", old, 0)
+        for old in (1, 2)
+        if struct.pack("<HHIHH", tag, 3, 1, old, 0) in data
+    )
+    with pytest.raises(UnusableInput, match="1 of 1 images .* in a form that is not known here"):
+        read(tmp_path, [data.replace(entry, struct.pack("<HHIHH", tag, 3, 1, value, 0))], ".tiff")
+
+
 def test_a_file_cut_short_is_refused(tmp_path: Path) -> None:
     whole = [encoded(image, ".png") for image in bits(COLOURS, 16)]
     with pytest.raises(UnusableInput, match=r"1 of 6 images cannot be read.*cut short"):
