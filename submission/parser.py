@@ -82,7 +82,7 @@ def _with_missing(problems: Sequence[str], found: Sequence[str], ids: Sequence[s
     missing = [each for each in ids if each not in there]
     strange = [each for each in found if each not in known]
     needed = f"the competition needs {len(ids):,}: {_several(ids)}"
-    if not found and missing:
+    if not found and missing and problems:
         return [*problems, f"no id is there; {needed}"]
     if not missing or not strange:
         return [*problems, *(f"id {_quoted(each)} is missing" for each in missing)]

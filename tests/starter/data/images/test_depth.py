@@ -148,7 +148,7 @@ def test_deep_files_whose_values_mean_something_else_are_refused(
         for old in (1, 2)
         if struct.pack("<HHIHH", tag, 3, 1, old, 0) in data
     )
-    with pytest.raises(UnusableInput, match="1 of 1 images .* in a form that is not known here"):
+    with pytest.raises(UnusableInput, match=r"1 of 1 images .* in a form that is not known here"):
         read(tmp_path, [data.replace(entry, struct.pack("<HHIHH", tag, 3, 1, value, 0))], ".tiff")
 
 
