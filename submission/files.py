@@ -1,5 +1,6 @@
 """Functions that write files completely or not at all, read them up to a size, and hash them."""
 
+import codecs
 import csv
 import errno
 import hashlib
@@ -11,11 +12,12 @@ import secrets
 import shutil
 import stat
 import time
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from submission.errors import UnusableInput, printable, unusable
+from submission.errors import UnusableInput, printable, tell_once, unusable
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EACCES)
@@ -165,6 +167,42 @@ def decoded(data: bytes, path: Path) -> str:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise unusable(path, "not UTF-8 text") from error
+
+
+def read_lines(path: Path) -> list[str]:
+    """Returns the stripped lines of a text file that are not empty.
+
+    Besides UTF-8 it may be in UTF-16, as some editors of Windows save it, or in Windows-1252, which is told.
+    """
+    data = read_head(path, MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise unusable(path, f"more than {MAX_BYTES >> 20} MiB of text")
+    for encoding in _encodings(data):
+        try:
+            text = data.decode(encoding)
+        except UnicodeError:
+            continue
+        if encoding == "cp1252":
+            tell_once(f"{path}: not UTF-8; read as Windows-1252: save it as UTF-8 if names look wrong")
+        return [line.strip() for line in text.splitlines() if line.strip()]
+    raise unusable(path, "not text in UTF-8, UTF-16 or Windows-1252: save it as UTF-8")
+
+
+def _encodings(data: bytes) -> tuple[str, ...]:
+    """Returns the encodings that a text may be in, the likeliest first."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return ("utf-16",)
+    if b"\0" in data:  # UTF-16 without its mark: the zeros of plain letters are its first or second bytes
+        return ("utf-16-le" if data[1::2].count(0) > data[::2].count(0) else "utf-16-be",)
+    return ("utf-8-sig", "cp1252")
+
+
+def composed(text: str) -> str:
+    """Returns a text with each accent and its letter as one character where there is one (NFC).
+
+    Names are compared in this form, since programs and file systems write them in either.
+    """
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def csv_text(rows: Iterable[Iterable[object]]) -> str:

@@ -1,9 +1,9 @@
 """The strict parser of predictions: a CSV of ``id,prediction``, DataCV's ``answer.txt``, or a zip of either.
 
 A CSV has one line per id, in any order, with a fraction in [0, 1]. Also accepted: a byte order mark, CRLF,
-the two columns in reverse order, spaces around a field. An ``answer.txt`` has a fraction per line in the
-order of the ids (github.com/xingjianleng/autoeval_baselines). Anything else is refused, and every problem is
-listed. A zip is read in memory and never unpacked to disk.
+blank lines, the two columns in reverse order, spaces around a field. An ``answer.txt`` has a fraction per
+line in the order of the ids (github.com/xingjianleng/autoeval_baselines). Anything else is refused, and every
+problem is listed. A zip is read in memory and never unpacked to disk.
 
 Scorers of other platforms hold this text (`leaderboard.export.program`): it needs Python's own library only.
 """
@@ -24,7 +24,8 @@ NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 ANSWER = "answer.txt"
 """Name of DataCV's file, alone or as the member of a zip."""
 _MEMBER = re.compile(r"answer\.txt|[^/\\:]+\.csv", re.IGNORECASE)
-_QUOTED = 60
+_QUOTED, _SHOWN = 60, 5
+"""Largest length of a quotation, and number of ids that are named."""
 _Row = tuple[int, list[str]]
 """Number of a row's first line, and its fields."""
 
@@ -61,24 +62,44 @@ def parse(data: bytes, ids: Sequence[str], name: str, column: str = "prediction"
     if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         data = unzipped(data, name, most_bytes(ids))
     text = _decoded(data, name)
-    if NUMBER.fullmatch(re.split("[\r\n]", text, maxsplit=1)[0].strip(" \t")):
+    if NUMBER.fullmatch(re.split("[\r\n]", text.lstrip(" \t\r\n"), maxsplit=1)[0].strip(" \t")):
         rows, broken = _answer_rows(text, ids, name), ""
     else:
         rows, broken = _csv_rows(text, ids, name, column)
     values, lines, problems = _checked(rows, ids, column)
     if broken:  # the lines below are unread, so nothing can be said of missing ids
         problems.append(broken)
-    elif lines and ids and lines.keys().isdisjoint(ids):
-        problems = [
-            f"none of its ids belongs here: the first is {_quoted(next(iter(lines)))}, the competition needs "
-            f"{len(ids):,} such as {_quoted(ids[0])} (submissions/ has predictions for the test sets, "
-            "validation/ for the validation sets)"
-        ]
     else:
-        problems += [f"id {_quoted(each)} is missing" for each in ids if each not in lines]
+        problems = _with_missing(problems, list(lines), ids)
     if problems:
         raise InvalidSubmission(name, problems)
     return {each: values[each] for each in ids}
+
+
+def _with_missing(problems: Sequence[str], found: Sequence[str], ids: Sequence[str]) -> list[str]:
+    """Returns the problems of the rows, whose ids are `found`, and those of missing ids."""
+    there, known = frozenset(found), frozenset(ids)
+    missing = [each for each in ids if each not in there]
+    strange = [each for each in found if each not in known]
+    needed = f"the competition needs {len(ids):,}: {_several(ids)}"
+    if not found and missing and problems:
+        return [*problems, f"no id is there; {needed}"]
+    if not missing or not strange:
+        return [*problems, *(f"id {_quoted(each)} is missing" for each in missing)]
+    if len(missing) == len(ids):
+        return [
+            f"none of its ids belongs here: {_several(found)}; {needed} (submissions/ has predictions "
+            "for the test sets, validation/ for the validation sets)"
+        ]
+    counts = f"{len(strange):,} ids do not belong here: {_several(strange)}"
+    both = f"{counts}; {len(missing):,} are missing: {_several(missing)}"
+    summary = [both] if max(len(missing), len(strange)) > _SHOWN else []
+    return [*summary, *problems, *(f"id {_quoted(each)} is missing" for each in missing)]
+
+
+def _several(names: Sequence[str]) -> str:
+    """Returns the first names, quoted."""
+    return ", ".join([*map(_quoted, names[:_SHOWN]), *(["..."] if len(names) > _SHOWN else [])])
 
 
 def unzipped(data: bytes, name: str, limit: int) -> bytes:
@@ -125,48 +146,55 @@ def _decoded(data: bytes, name: str) -> str:
 
 def _answer_rows(text: str, ids: Sequence[str], name: str) -> list[_Row]:
     """Returns the rows of an answer with their ids; raises InvalidSubmission if there are not as many."""
-    lines = re.split("\r\n|\r|\n", text)
-    if not lines[-1]:
-        lines.pop()
+    numbered = enumerate(re.split("\r\n|\r|\n", text), 1)
+    lines = [(number, line) for number, line in numbered if line.strip(" \t")]
     if len(lines) != len(ids):
         problem = (
             f"{len(lines):,} lines, expected {len(ids):,}: a fraction for each id from {_quoted(ids[0])} to "
             f"{_quoted(ids[-1])} (no line was checked)"
         )
         raise InvalidSubmission(name, [problem])
-    return [(number, [*pair]) for number, pair in enumerate(zip(ids, lines, strict=True), 1)]
+    return [(number, [each, line]) for each, (number, line) in zip(ids, lines, strict=True)]
 
 
 def _csv_rows(text: str, ids: Sequence[str], name: str, column: str) -> tuple[list[_Row], str]:
     """Returns the rows below the header, the id first, and the problem that ended reading, or ""."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
     rows: list[_Row] = []
-    line, most, broken = 1, 1000 + 2 * len(ids), ""
+    line = 1
+    most = 1000 + 2 * len(ids)
+    broken = ""
     try:
         for fields in reader:
             if len(rows) == most:
                 broken = f"line {line}: far more lines than ids; no line from here on was checked"
                 break
-            rows.append((line, [field.strip(" \t") for field in fields]))
+            fields = [field.strip(" \t") for field in fields]
+            if fields not in ([], [""]):  # no blank line
+                rows.append((line, fields))
             line = reader.line_num + 1
     except csv.Error as error:
         broken = f"line {line}: not readable as CSV ({error}); no line from here on was checked"
     if not rows:
         raise InvalidSubmission(name, [broken or f"the file is empty: expected the header 'id,{column}'"])
-    header = rows[0][1]
+    first, header = rows[0]
     if sorted(header) != sorted(["id", column]):
-        fix = ""
-        if header[:1] in ([""], ["Unnamed: 0"]):
-            fix = " without the index of a table (index=False)"
-        elif len(header) == 2 and NUMBER.fullmatch(header[1]):
-            fix = " above it: the header is missing"
-        elif re.search("[;\t]", ",".join(header)):
-            fix = ": separate the columns by commas, not semicolons or tabs"
-        problem = f"line 1: the header is {_quoted(','.join(header))}, expected 'id,{column}'{fix}"
-        raise InvalidSubmission(name, [f"{problem} (no line was checked)"])
+        problem = f"line {first}: the header is {_quoted(','.join(header))}, expected 'id,{column}'"
+        raise InvalidSubmission(name, [f"{problem}{_fix_of(header)} (no line was checked)"])
     if header[0] != "id":
         rows = [(line, fields[::-1] if len(fields) == 2 else fields) for line, fields in rows]
     return rows[1:], broken
+
+
+def _fix_of(header: Sequence[str]) -> str:
+    """Returns what is wrong with a header, where that can be told."""
+    if header[:1] in ([""], ["Unnamed: 0"]):
+        return " without the index of a table (index=False)"
+    if len(header) == 2 and NUMBER.fullmatch(header[1]):
+        return " above it: the header is missing"
+    if re.search("[;\t]", ",".join(header)):
+        return ": separate the columns by commas, not semicolons or tabs"
+    return ""
 
 
 def _checked(
@@ -182,7 +210,8 @@ def _checked(
         name = fields[0] if len(fields) == 2 else ""
         where = f"line {line}, id {_quoted(name)}" if name else f"line {line}"
         if len(fields) != 2:
-            problems.append(f"{where}: {len(fields)} field{'s' if len(fields) != 1 else ''} instead of 2")
+            count = f"{len(fields)} field{'s' if len(fields) != 1 else ''} instead of 2"
+            problems.append(f"{where}: {_quoted(','.join(fields))} has {count}")
             continue
         if name not in expected:
             unknown = "unknown id" if name.isascii() else "unknown id (ids are plain ASCII)"

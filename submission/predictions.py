@@ -32,7 +32,7 @@ def write_answer(path: Path, values: Mapping[str, float]) -> None:
     """Write DataCV's form, six decimals a line in the order of `values`; a zip if `path` ends in ".zip"."""
     text = "".join(f"{value:.6f}\n" for value in values.values())
     with replacing(path) as temporary:
-        if path.suffix == ".zip":
+        if path.suffix.lower() == ".zip":
             with zipfile.ZipFile(temporary, "w") as archive:
                 archive.writestr(zipfile.ZipInfo(ANSWER), text)
         else:

@@ -5,6 +5,7 @@ placeholder of its option ("metavar"), and "often" for those that a first compet
 import torch are imported where they are needed, so that help texts load none of them.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import datetime, timezone
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
     from starter.data.images.reading import Fit
 
 OFTEN: dict[str, Any] = {"often": True}
+_TIME = re.compile(
+    r"(?P<year>\d{4})-?(?P<month>\d\d)-?(?P<day>\d\d)"
+    r"([T _](?P<hour>\d\d)(:?(?P<minute>\d\d)(:?(?P<second>\d\d(\.\d{3}|\.\d{6})?))?)?)?"
+    r"\s*(?P<offset>Z|[+-]\d\d(:?\d\d)?)?",
+    re.ASCII | re.IGNORECASE,
+)
+"""A time of ISO 8601, extended or basic; without an hour it is a date."""
 LEAST_LIMIT = 3
 """Smallest default of the number of submissions of a team to a hidden competition."""
 
@@ -68,7 +76,7 @@ class Settings(BaseModel, ABC):
     """Submissions per team in total; 0 for any number, with --hidden for a fifth of the public sets, at
     least 3."""
     deadline: datetime | None = Field(None, json_schema_extra={"metavar": "TIME", **OFTEN})
-    """End, as 2026-12-31T23:59 (UTC, or with an offset)."""
+    """End, as 2026-12-31T23:59 (UTC, or with an offset); 23:59 of a date alone."""
 
     @field_validator("classifiers")
     @classmethod
@@ -79,6 +87,21 @@ class Settings(BaseModel, ABC):
         if twice := next((name for name in names if names.count(name) > 1), ""):
             raise ValueError(f"{twice} is given twice; give each a name of its own (not only in case)")
         return specs
+
+    @field_validator("deadline", mode="before")
+    @classmethod
+    def _parsed(cls, deadline: object) -> object:
+        """Returns the time that a text of ISO 8601 is; pydantic takes a number for seconds since 1970."""
+        if deadline is None or isinstance(deadline, datetime):
+            return deadline
+        text = str(deadline).strip()
+        parts = _TIME.fullmatch(text)
+        if parts is None or text.isdigit():
+            raise ValueError(f"a time as 2026-12-31T23:59 is expected, got {deadline!r}")
+        clock = f"{parts['hour']}:{parts['minute'] or '00'}:{parts['second'] or '00'}"
+        offset = (parts["offset"] or "").upper().replace("Z", "+00:00").replace(":", "")
+        written = f"{parts['year']}-{parts['month']}-{parts['day']}T{clock if parts['hour'] else '23:59:00'}"
+        return datetime.fromisoformat(written + (f"{offset[:3]}:{offset[3:] or '00'}" if offset else ""))
 
     @field_validator("deadline")
     @classmethod

@@ -42,6 +42,9 @@ def check(found: tuple[str, ...], expected: list[str]) -> None:
         "id,prediction\nm/a,25E-2\nm/b,1.000000000000000000000\nm/c,1e-999\n",
         "\ufeff0.25\r\n1.0\r\n0\r\n",
         " 0.25\t\r1.\r0e5\r",
+        "\n \t\nid,prediction\n\nm/a,0.25\n  \nm/b,1\nm/c,0\n\n\n",
+        "id,prediction\r\r\nm/a,0.25\r\r\nm/b,1\r\r\nm/c,0\r\r\n",
+        "\n0.25\n\n1\r\r\n0\n \n\n",
     ],
 )
 def test_harmless_variants_are_accepted(text: str) -> None:
@@ -76,6 +79,8 @@ def test_only_plain_ascii_decimals_from_0_to_1_are_taken(number: str) -> None:
     reason = "is outside" if number in OUTSIDE else "is not a plain"
     (found,) = problems(f'id,prediction\nm/a,"{number}"\nm/b,1\nm/c,0\n')
     assert found.startswith(f"line 2, id 'm/a': prediction {number!r} {reason}")
+    if not number:  # a blank line
+        return
     (found,) = problems(f"1\n{number}\n0\n")
     assert found.startswith(f"line 2, id 'm/b': prediction {number!r} {reason}")
 
@@ -96,8 +101,7 @@ def test_percentages_are_not_guessed_but_named(form: str) -> None:
                 "line 3, id 'm/a': already given in line 2",
                 "line 4, id 'm/x': unknown id",
                 "line 5: the id is empty",
-                "line 6: 1 field instead",
-                "line 7: 0 fields instead",
+                "line 6: 'm/b' has 1 field instead",
                 "line 8, id 'm/d': unknown id",
                 "line 8, id 'm/d': prediction 'bad'",
                 "id 'm/b' is missing",
@@ -109,13 +113,26 @@ def test_percentages_are_not_guessed_but_named(form: str) -> None:
             [r"line 2, id 'm/\\na': unknown id", "line 4, id 'm/b'.*outside"],
         ),
         ("id,prediction\nm/\u0430,0.5\nm/b,1\nm/c,0\n", ["unknown id .*ASCII", "id 'm/a' is missing"]),
-        ("0.1\n\n1.5\n", ["line 2, id 'm/b': .*''", "line 3, id 'm/c': .*'1.5' is outside"]),
+        ("0.1\n\n1.5\n", ["2 lines, expected 3: "]),
+        ("0.1\n\n\n1.5\n0\n", ["line 4, id 'm/b': .*'1.5' is outside"]),
+        ("id,prediction\n\nm/a,7\nm/b,1\nm/c,0", ["line 3, id 'm/a'"]),
+        (
+            "id,prediction\nm/a,0,5\nm/b,1,0\n",
+            [
+                "line 2: 'm/a,0,5' has 3 fields",
+                "line 3: 'm/b,1,0' has 3",
+                "no id is there; .* needs 3: 'm/a', ",
+            ],
+        ),
         ("0.1\n0.2\n", ["2 lines, expected 3: .*'m/a' to 'm/c'"]),
-        ("id,prediction\nn/x,0.5\nn/y,2\n", ["none of its ids belongs here: the first is 'n/x'.*'m/a'"]),
+        (
+            "id,prediction\nn/x,0.5\nn/y,2\n",
+            ["none of its ids belongs here: 'n/x', 'n/y'; .*'m/a', 'm/b', 'm/c'"],
+        ),
         ("", ["empty: expected the header 'id,prediction'"]),
         ("m/a,0.5\n", ["line 1: the header is 'm/a,0.5'.* is missing"]),
         ("id;prediction\nm/a;0,5\n", ["line 1: the header .* by commas, not semicolons"]),
-        ("\nid,prediction\n", ["line 1: the header"]),
+        ("\nid,value\n", ["line 2: the header"]),
         (",id,prediction\n0,m/a,0.5\n", ["index=False"]),
         ("id,prediction\nm/a,0\0\n", ["line 2: NUL"]),
         (b"id,prediction\nm/\xff,0\n", ["line 2: not UTF-8"]),
@@ -151,13 +168,28 @@ def test_lines_are_counted_whatever_ends_them(end: str, bad: bytes, problem: str
 
 def test_far_more_lines_than_ids_and_a_long_number_are_refused_at_once() -> None:
     began = time.process_time()
-    for line in ("\n", "m/a,0.5\n"):
-        found = problems("id,prediction\n" + line * 100_000)
-        assert found[-1].startswith("line 1007: far more lines than ids")
-        assert len(found) < 3100
+    found = problems("id,prediction\n" + "m/a,0.5\n" * 100_000)
+    assert found[-1].startswith("line 1007: far more lines than ids")
+    assert len(found) < 3100
+    assert len(problems("id,prediction\n" + "\n" * 1_000_000)) == len(IDS)
     (problem,) = problems(f"id,prediction\nm/a,{'1' * 60_000 + 'e-x' * 20_000}\nm/b,1\nm/c,0\n")
     assert len(problem) < 200
     assert time.process_time() - began < 3
+
+
+def test_ids_of_another_form_are_shown_from_both_sides() -> None:
+    ids = tuple(f"m/test_{i:04d}" for i in range(122))
+    for rows, count in (
+        ([f"test_{i:04d},0.5" for i in range(122)], 1),
+        ([f"{each if i < 2 else each[2:]},0.5" for i, each in enumerate(ids)], 241),
+        ([f"{each},0,5" for each in ids], 123),
+    ):
+        found = problems("\n".join(["id,prediction", *rows]), ids)
+        assert len(found) == count
+        message = str(InvalidSubmission("mine", found))
+        for i in range(2, 5):
+            assert f"'m/test_{i:04d}'" in message
+            assert f"'{rows[i].split(',')[0]}" in message
 
 
 def test_messages_cut_and_escape_what_the_file_holds() -> None:

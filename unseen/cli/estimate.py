@@ -113,8 +113,9 @@ def estimate(
     if ask:
         _keep_labels(out / "ask.csv", answers)
 
+    from starter.data.images.classes import read_classes
     from unseen.estimation.estimation import write_estimation
-    from unseen.estimation.inputs import Asked, read_classes
+    from unseen.estimation.inputs import Asked
 
     named = read_classes(classes) if classes else ()
     asked = Asked(

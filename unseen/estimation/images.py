@@ -14,6 +14,7 @@ import numpy as np
 from baselines.accuracy.gated import Gated
 from baselines.contract.families import blocks
 from baselines.contract.intervals import Remoteness
+from starter.data.images.classes import in_order, places
 from starter.data.images.files import open_tree
 from starter.data.images.imageset import ImageSet
 from starter.data.images.reading import Fit, read_images
@@ -46,18 +47,15 @@ Photos = dict[str, list[tuple[str, Pixels]]]
 def read_labelled(path: Path, fit: Fit, named: tuple[str, ...] = ()) -> tuple[ImageSet, tuple[str, ...]]:
     """Returns the images in a folder or zip of ``<class>/<image>``, and the classes.
 
-    The classes are `named`, or without names the folders, sorted; an empty folder is a class without labelled
-    images.
+    The classes are `named`, or without names the folders in their order (`in_order`); an empty folder
+    is a class without labelled images.
     """
     with open_tree(path) as tree:
         files = tree.images(1)
-        known = {file.split("/")[0] for file in files}
-        classes = named or tuple(sorted({*known, *tree.empty_folders()}))
-        if others := sorted(known - {*classes}):
-            raise unusable(
-                path / others[0], f"no class of this name is in --classes, which begins with {named[0]!r}"
-            )
-        labels = np.array([classes.index(file.split("/")[0]) for file in files])
+        known = tree.folders(1)
+        classes = named or in_order({*known, *tree.empty_folders()})
+        numbers = dict(zip(known, places(known, classes, path), strict=True))
+        labels = np.array([numbers[file.split("/")[0]] for file in files])
         check_enough(labels)
         images, rows = read_images(tree, files, fit)
     return ImageSet(path.stem, images, labels[rows]), classes

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from submission.arrays import BoolArray, FloatArray, IntArray
-from submission.errors import UnusableInput, printable, unusable
+from submission.errors import UnusableInput, printable
 from unseen.estimation.tables import LABEL_COLUMNS, SHOWN, Given
 
 FEWEST = 50
@@ -87,15 +87,6 @@ class Asked:
             )
         if not 0 <= self.train_sets <= 1000 or 0 < self.train_sets < LEAST_SETS:
             raise UnusableInput(f"--train-sets must be 0, or {LEAST_SETS} to 1,000, got {self.train_sets}")
-
-
-def read_classes(path: Path) -> tuple[str, ...]:
-    """Returns the names of classes in a text file, one a line; empty lines are skipped."""
-    lines = path.read_text(encoding="utf-8-sig").splitlines()
-    names = tuple(line.strip() for line in lines if line.strip())
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise unusable(path, f"names the class {twice[0]!r} twice")
-    return names
 
 
 def read_logits(given: Given, probabilities: bool = False, shape: Shape = (None, None)) -> FloatArray:
@@ -352,7 +343,11 @@ def set_names(paths: Sequence[Path]) -> list[str]:
     ['today', 'v1.2', 'dusk']
     """
     names = [
-        printable(path.stem if path.suffix.lower() in (".npy", ".npz", ".csv", ".zip") else path.name)
+        printable(
+            path.stem
+            if path.suffix.lower() in (".npy", ".npz", ".csv", ".tsv", ".txt", ".zip")
+            else path.name
+        )
         for path in map(Path.absolute, paths)
     ]
     if len(set(names)) < len(names):

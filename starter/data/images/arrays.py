@@ -9,9 +9,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from starter.data.images.depth import Deep, Range, as_pixels
 from starter.data.images.imageset import ImageSet
 from submission.errors import unusable, why
 from submission.files import replacing
+
+CHANNELS = (1, 3, 4)
+"""Numbers of channels: grey, RGB, and RGB with transparency, which is dropped."""
+
+CHANNELS_FIRST = (1, 3)
 
 
 def write_npz(path: Path, images: ImageSet) -> None:
@@ -24,25 +30,62 @@ def write_npz(path: Path, images: ImageSet) -> None:
 
 
 def read_npz(path: Path, name: str | None = None) -> ImageSet:
-    """Returns the set in a file with ``images`` (n, h, w, 3) uint8 and optional integer ``labels`` (n,)."""
+    """Returns the set in a file with ``images`` (n, h, w, 3) and optional integer ``labels`` (n,)."""
     return as_set(path, name or path.stem, read_arrays(path, ("images",), ("labels",)))
 
 
 def as_set(path: Path, name: str, arrays: Mapping[str, np.ndarray], classes: Sequence[str] = ()) -> ImageSet:
     """Returns the set `name` with the `images` and optional `labels` from the arrays of `path`.
 
-    If there are `classes`, labels are indices of them.
+    Images are of any form that `as_images` takes, labels (n,) or (n, 1). If there are `classes`, labels are
+    indices of them.
     """
-    labels = arrays.get("labels")
+    pixels = as_images(path, arrays["images"])
+    labels = as_column(arrays["labels"]) if "labels" in arrays else None
     try:
         if labels is not None and labels.dtype.kind not in "iu":
             raise ValueError(f"labels must be whole numbers, got {labels.dtype}")
-        images = ImageSet(name, arrays["images"], None if labels is None else labels.astype(np.int64))
+        images = ImageSet(name, pixels, None if labels is None else labels.astype(np.int64))
         if labels is not None and classes and labels.max() >= len(classes):
             raise ValueError(f"label {labels.max()} of {len(classes)} classes ({', '.join(classes)})")
     except ValueError as error:
         raise unusable(path, str(error)) from error
     return images
+
+
+def as_images(path: Path, values: np.ndarray) -> np.ndarray:
+    """Returns images of `path` as uint8 (n, h, w, 3), or as they are if their form is no usual one.
+
+    Values may be floats or of 16 bits, see `Range`; one or three channels may stand before the rows
+    (n, c, h, w), or be missing (n, h, w). Raises UnusableInput if it is doubtful which value is white.
+    """
+    if values.dtype.kind not in "biuf" or not 3 <= values.ndim <= 4 or 0 in values.shape:
+        return values
+    if values.ndim == 3:
+        values = values[..., None]
+    elif values.shape[3] not in CHANNELS and values.shape[1] in CHANNELS_FIRST:
+        values = np.moveaxis(values, 1, 3)
+    if values.shape[3] not in CHANNELS:
+        return values
+    values = values[..., :3] if values.shape[3] > 1 else values.repeat(3, axis=3)
+    if values.dtype == np.uint8:
+        return values
+    if values.dtype == np.bool_:
+        return as_pixels(values.astype(np.uint8), 1)
+    deep = Deep(values)
+    if not deep.finite:
+        raise unusable(path, "images hold values that are NaN or infinite")
+    found = Range.of([deep])
+    try:
+        found.tell(path)
+    except ValueError as error:
+        raise unusable(path, f"images hold {error}") from error
+    return as_pixels(values, found.white())
+
+
+def as_column(labels: np.ndarray) -> np.ndarray:
+    """Returns labels (n, 1) as (n,), others as they are."""
+    return labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 else labels
 
 
 def map_npy(path: Path) -> np.ndarray:

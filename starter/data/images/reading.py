@@ -1,30 +1,35 @@
 """Reading image files of any format and size into one array."""
 
+import hashlib
 import io
 import math
 import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import cv2
 import numpy as np
 from PIL import Image, ImageOps
 
+from starter.data.images.depth import ORIENTATION, Deep, Range, as_pixels, deep_file, deep_picture
 from starter.data.images.files import Tree
 from submission.arrays import IntArray, Pixels
-from submission.errors import UnusableInput, printable, unusable, why
+from submission.errors import UnusableInput, printable, tell_once, unusable, why
 from submission.progress import progress
 
 MAX_BYTES = 8 << 30  # of all images together
 LARGEST_SIDE = 4096  # pixels of a side that images are resized to
 TURNED = (5, 6, 7, 8)
 """Values of EXIF's orientation that swap height and width."""
-ORIENTATION = 0x0112
-"""EXIF's number for the orientation."""
+BLANK = 8
+"""Largest difference of an image's values, of 255, with which it is of about one colour."""
+MANY = 0.1
+"""Share of blank or equal images of a set that is said."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +86,9 @@ def _padded(image: Pixels, size: tuple[int, int]) -> Pixels:
 def read_images(tree: Tree, files: Sequence[str], fit: Fit | None = None) -> tuple[Pixels, IntArray]:
     """Decode `files` of `tree` in their order.
 
-    Grey images get three equal channels, palettes and CMYK become RGB, transparency is dropped, 16 bits are
-    reduced to 8, the first picture of an animation is taken, and EXIF's orientation is applied.
+    Grey images get three equal channels, palettes and CMYK become RGB, transparency is dropped, values of
+    more than 8 bits are reduced to 8 (`starter.data.images.depth`), the first picture of an animation is
+    taken, and EXIF's orientation is applied. One line says so where images are blank or repeated.
 
     Args:
         tree: Tree with the files.
@@ -93,13 +99,13 @@ def read_images(tree: Tree, files: Sequence[str], fit: Fit | None = None) -> tup
     Returns:
         Pixels, uint8 (n, h, w, 3), RGB, and the index of each image's file, int64 (n,), ascending.
     """
-    fit = fit or Fit()
+    fit, depth = fit or Fit(), _Depth(tree, files)
     images: Pixels | None = None
     problems: list[UnusableInput] = []
     rows: list[int] = []
     for row, file in enumerate(progress(files, f"read {tree.path.name}", unit="images")):
         try:
-            image = fit(_decoded(tree, file))
+            image = fit(depth.pixels(file))
         except UnusableInput as problem:
             problems.append(problem)
             continue
@@ -117,7 +123,9 @@ def read_images(tree: Tree, files: Sequence[str], fit: Fit | None = None) -> tup
         print(f"left out: {told}", file=sys.stderr)
     assert images is not None, "an unreadable file among few is refused"
     kept = np.array(rows, np.int64)
-    return images if len(kept) == len(files) else images[kept], kept
+    images = images if len(kept) == len(files) else images[kept]
+    tell_sameness(tree.path, images)
+    return images, kept
 
 
 def _check_problems(path: Path, problems: Sequence[UnusableInput], n: int, skip: float) -> None:
@@ -135,8 +143,7 @@ def _commonest(tree: Tree, files: Sequence[str], fit: Fit) -> tuple[int, int]:
     counts: Counter[tuple[int, int]] = Counter()
     for file in files:
         try:
-            with _opened(tree, file) as image:
-                counts[_size(image)] += 1
+            counts[_size(tree, file)] += 1
         except UnusableInput:
             continue
     (height, width), _ = max(counts.items(), key=lambda item: (item[1], item[0]))
@@ -148,29 +155,94 @@ def _commonest(tree: Tree, files: Sequence[str], fit: Fit) -> tuple[int, int]:
     return height, width
 
 
-def _size(image: Image.Image) -> tuple[int, int]:
+def _size(tree: Tree, file: str) -> tuple[int, int]:
     """Returns height and width after EXIF's orientation is applied."""
-    turned = image.getexif().get(ORIENTATION) in TURNED
-    return (image.width, image.height) if turned else (image.height, image.width)
+    data = tree.read(file)
+    if (deep := _deep(tree, file, data)) is not None:
+        return deep.values.shape[0], deep.values.shape[1]
+    with _opened(tree, file, data) as image:
+        turned = image.getexif().get(ORIENTATION) in TURNED
+        return (image.width, image.height) if turned else (image.height, image.width)
 
 
 @contextmanager
-def _opened(tree: Tree, file: str) -> Iterator[Image.Image]:
+def _opened(tree: Tree, file: str, data: bytes) -> Iterator[Image.Image]:
     """Yield an image after reading its header; an error names the file."""
-    data = tree.read(file)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             with Image.open(io.BytesIO(data)) as image:
                 yield image
         except Exception as error:  # unknown, or damaged in one of many ways
-            reason = f"not an image that can be read ({why(error)}); convert it or take it away"
-            raise unusable(tree.path / file, reason) from error
+            raise _unreadable(tree, file, error) from error
 
 
-def _decoded(tree: Tree, file: str) -> Pixels:
-    """Returns an image (h, w, 3)."""
-    with _opened(tree, file) as image:
-        if image.mode.startswith("I"):  # 16 bits, of which Pillow's own conversion keeps the lower ones
-            image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
-        return np.asarray(ImageOps.exif_transpose(image).convert("RGB"), np.uint8)
+def _unreadable(tree: Tree, file: str, error: Exception) -> UnusableInput:
+    reason = why(error).replace(" <_io.BytesIO object", "").partition(" at 0x")[0]
+    return unusable(tree.path / file, f"not an image that can be read ({reason}); convert it or take it away")
+
+
+def _deep(tree: Tree, file: str, data: bytes) -> Deep | None:
+    """Returns the values of a PNG or TIFF file with more than 8 bits a value; None for any other file."""
+    try:
+        return deep_file(data)
+    except ValueError as error:
+        raise _unreadable(tree, file, error) from error
+
+
+class _Depth:
+    """What decodes files of one set; the range of its deep ones is that of all of them."""
+
+    def __init__(self, tree: Tree, files: Sequence[str]) -> None:
+        self._tree = tree
+        self._files = files
+
+    def pixels(self, file: str) -> Pixels:
+        """Returns an image, uint8 (h, w, 3)."""
+        found = self._decoded(file)
+        if not isinstance(found, Deep):
+            return found
+        if not found.finite:
+            raise unusable(self._tree.path / file, "holds values that are NaN or infinite")
+        try:
+            values = as_pixels(found.values, self._range.white())
+        except ValueError as error:
+            raise unusable(self._tree.path / file, str(error)) from error
+        return values if values.ndim == 3 else np.repeat(values[..., None], 3, axis=2)
+
+    def _decoded(self, file: str) -> Pixels | Deep:
+        data = self._tree.read(file)
+        if (deep := _deep(self._tree, file, data)) is not None:
+            return deep
+        with _opened(self._tree, file, data) as image:
+            if (deep := deep_picture(image)) is not None:
+                return deep
+            return np.asarray(ImageOps.exif_transpose(image).convert("RGB"), np.uint8)
+
+    def _all_deep(self) -> Iterator[Deep]:
+        for file in self._files:
+            with suppress(UnusableInput):
+                found = self._decoded(file)
+                if isinstance(found, Deep) and found.finite:
+                    yield found
+
+    @cached_property
+    def _range(self) -> Range:
+        """The range of the set's deep files, which is told where it is not that of 16 bits."""
+        found = Range.of(self._all_deep())
+        with suppress(ValueError):
+            found.tell(self._tree.path)
+        return found
+
+
+def tell_sameness(path: Path, images: Pixels) -> None:
+    """Print one line if many images of a set, uint8 (n, h, w, 3), are of about one colour, or the same."""
+    low, high = images.min(axis=(1, 2)), images.max(axis=(1, 2))
+    blank = int(((high - low).max(axis=1) <= BLANK).sum())
+    repeats = Counter(hashlib.blake2b(np.ascontiguousarray(image).data).digest() for image in images)
+    most = max(repeats.values())
+    many = max(MANY * len(images), 2)
+    if blank >= many:
+        tell_once(f"{path}: {blank} of {len(images)} images are of about one colour: look at them")
+    if most >= many > blank:
+        tell_once(f"{path}: one image stands {most} times among the {len(images)}: look at them")

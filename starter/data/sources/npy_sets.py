@@ -7,8 +7,11 @@
 | ``cifar10.1_v6_data.npy``, ``cifar10.1_v6_labels.npy`` | CIFAR-10.1 | one per pair |
 | ``001.npy``, ... | DataCV's test sets | one per file; ``labels.npy`` is optional |
 | ``fog.npy``, ..., ``labels.npy`` | CIFAR-10-C | five per file: equal blocks, one per severity |
+| ``fog_3.npy``, or any other name | a severity, or a set of one's own | one per file |
 
-Images are uint8 (n, h, w, 3), labels are class indices (n,). Sources: the DataCV 2023 kit
+A file is of five severities if its labels are: five times the same. A single severity may have such labels
+beside it. Images are uint8 (n, h, w, 3), or as `as_images` takes them; labels are class indices (n,).
+Sources: the DataCV 2023 kit
 (github.com/xingjianleng/autoeval_baselines); CIFAR-10-C, Hendrycks & Dietterich (ICLR 2019); CIFAR-10.1,
 Recht et al. (arXiv 1806.00451).
 """
@@ -21,13 +24,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from starter.data.images.arrays import as_set, map_npy, read_npy
+from starter.data.images.arrays import as_column, as_images, as_set, map_npy, read_npy
+from starter.data.images.files import is_visible
 from starter.data.images.imageset import ImageSet
-from starter.data.images.reading import Fit
+from starter.data.images.reading import Fit, tell_sameness
 from submission.errors import unusable
 
 SEVERITIES = 5
 """Number of equal blocks in a file of CIFAR-10-C, mildest first."""
+_ONE_SEVERITY = re.compile(r".+[-_. ](s|sev|severity|level)?[-_ ]?[1-5]", re.IGNORECASE)
+"""Names of files of one severity, as in ``gaussian_noise_3``."""
 _FILES = ("[!.]*.npy", "[!.]*/data.npy", "[!.]*/[!.]*/data.npy")
 
 
@@ -42,6 +48,7 @@ class StoredSet:
         images: File of the images.
         labels: File of the labels; None for none.
         severity: Severity, 1 to 5, if the file holds five blocks; else None.
+        known: False for a file of a name that no layout but CIFAR-10-C's has.
     """
 
     path: Path
@@ -49,6 +56,7 @@ class StoredSet:
     images: Path
     labels: Path | None
     severity: int | None = None
+    known: bool = True
 
     def __len__(self) -> int:
         """Returns the number of images."""
@@ -59,15 +67,20 @@ def stored_sets(path: Path) -> tuple[StoredSet, ...]:
     """Returns the sets that `path` names, sorted; none where it leads to no .npy file of images.
 
     `path` is a folder as above (for ``data.npy`` up to two levels above it), a file of images, or what
-    `StoredSet.path` is, with or without the severity. Files of any other name are taken for CIFAR-10-C's; in
-    a folder that holds sets of another layout they do not count.
+    `StoredSet.path` is, with or without the severity. Files of any other name count alone, named, or in a
+    folder without sets of another layout.
     """
     if path.is_dir():
-        found = _sets_in(sorted(file for pattern in _FILES for file in path.glob(pattern)))
-        return tuple(each for each in found if each.severity is None) or found
+        inside = (file for pattern in _FILES for file in path.glob(pattern) if is_visible(file.name))
+        found = _sets_in(sorted(inside))
+        return tuple(each for each in found if each.known) or found
     files = (path, Path(f"{path}.npy"), Path(f"{path.parent}.npy"))
-    found = _sets_in([file for file in files if file.suffix == ".npy" and file.is_file()])
-    return tuple(each for each in found if path in (each.images, each.path, each.path.parent))
+    found = _sets_in([file for file in files if file.suffix.lower() == ".npy" and file.is_file()])
+    return tuple(
+        each
+        for each in found
+        if path in (each.images, each.images.with_suffix(""), each.path, each.path.parent)
+    )
 
 
 def stored_set(path: Path) -> StoredSet | None:
@@ -95,14 +108,17 @@ def load_stored(
     chosen = np.array(_rows(stored))
     if rows is not None:
         chosen = chosen[rows]
-    arrays = {"images": read_npy(stored.images, chosen)}
+    arrays = {"images": as_images(stored.images, read_npy(stored.images, chosen))}
     if stored.labels is not None:
-        labels, count = read_npy(stored.labels), len(map_npy(stored.images))
+        labels, count = as_column(read_npy(stored.labels)), len(map_npy(stored.images))
+        if _is_tiled(labels) and len(labels) == SEVERITIES * count:
+            labels = labels[:count]
         if labels.shape != (count,):
             reason = f"labels {labels.shape} for the {count:,} images of {stored.images}"
             raise unusable(stored.labels, reason)
         arrays["labels"] = labels[chosen]
     images = as_set(stored.labels or stored.images, stored.name, arrays, classes)
+    tell_sameness(stored.path, images.images)
     return replace(images, images=(fit or Fit()).all(images.images))
 
 
@@ -121,9 +137,27 @@ def _sets_in(files: Sequence[Path]) -> tuple[StoredSet, ...]:
         elif re.fullmatch("[0-9]+", name):
             found.append(StoredSet(file, name, file, shared if shared.is_file() else None))
         elif not name.endswith("labels"):
-            folder, severities = file.with_suffix(""), range(1, SEVERITIES + 1)
-            found += [StoredSet(folder / str(number), name, file, shared, number) for number in severities]
+            found += _severities(file, shared)
     return tuple(found)
+
+
+def _severities(file: Path, labels: Path) -> list[StoredSet]:
+    """Returns the five sets of a file of CIFAR-10-C, by its labels, or the one set of any other file."""
+    name = file.stem
+    if labels.is_file() and not _ONE_SEVERITY.fullmatch(name):
+        classes = as_column(read_npy(labels))
+        if _is_tiled(classes) and SEVERITIES * len(np.atleast_1d(map_npy(file))) != len(classes):
+            folder, numbers = file.with_suffix(""), range(1, SEVERITIES + 1)
+            return [StoredSet(folder / str(each), name, file, labels, each, known=False) for each in numbers]
+    return [StoredSet(file, name, file, labels, known=False)]
+
+
+def _is_tiled(labels: np.ndarray) -> bool:
+    """Returns True if labels (n,) are a fifth of them five times."""
+    length, rest = divmod(len(labels), SEVERITIES)
+    if labels.ndim != 1 or rest or not length:
+        return False
+    return bool((labels.reshape(SEVERITIES, length) == labels[:length]).all())
 
 
 def _rows(stored: StoredSet) -> range:

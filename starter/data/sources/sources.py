@@ -1,7 +1,7 @@
 """Sources: labelled images by name or path, divided into splits; and sets with natural shift."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -9,15 +9,17 @@ from pathlib import Path
 import numpy as np
 
 from starter.data.images.arrays import as_set, read_arrays
-from starter.data.images.files import Tree, container, open_tree
+from starter.data.images.classes import places
+from starter.data.images.files import Tree, container, is_visible, open_tree
 from starter.data.images.imageset import ImageSet
-from starter.data.images.reading import Fit, read_images
+from starter.data.images.reading import Fit, read_images, tell_sameness
 from starter.data.sources.download import cache_folder
 from starter.data.sources.glyphs.digits import glyph_splits
 from starter.data.sources.npy_sets import load_stored, stored_set, stored_sets
 from starter.data.sources.splits import Splits, hold_out, split
 from submission.arrays import IntArray
 from submission.errors import UnusableInput, printable, unusable
+from submission.files import composed
 from submission.random import LIMITED
 
 LEAST_SIDE = 8  # pixels: networks halve an image three times
@@ -34,10 +36,10 @@ def load_source(spec: str, seed: int = 0, fit: Fit | None = None) -> Splits:
     Args:
         spec: Key of `SOURCES` or a path: a folder or zip of ``<class>/<image>``, or of
             ``train/<class>/<image>`` and ``test/<class>/<image>``; a folder inside a zip, as in
-            ``photos.zip/animals``; an ``.npz`` with `images` uint8 (n, h, w, 3), `labels` (n,) and
+            ``photos.zip/animals``; an ``.npz`` with `images` (n, h, w, 3), `labels` (n,) and
             optionally `classes` (k,), their names; or torchvision's folder of CIFAR-10. Classes are in the
-            order of their sorted names, those of an ``.npz`` in its own. Images may be in subfolders of the
-            classes' folders.
+            order of their sorted names (`in_order`), those of an ``.npz`` in its own. Images may be in
+            subfolders of the classes' folders.
         seed: Seed of the splits, and of the images of "glyphs".
         fit: Size of the images of a path; by default the most common one.
     """
@@ -53,7 +55,7 @@ def load_source(spec: str, seed: int = 0, fit: Fit | None = None) -> Splits:
         raise UnusableInput(f"{error}; sources with a name are {', '.join(SOURCES)}") from error
     if (path / _CIFAR10_FOLDER).is_dir():
         splits = _cifar10(path, seed)
-    elif path.suffix == ".npz":
+    elif path.suffix.lower() == ".npz":
         splits = _array_splits(path, seed, fit)
     else:
         with open_tree(path) as tree:
@@ -76,9 +78,9 @@ def set_names(path: str | Path, classes: Sequence[str] = ()) -> list[str]:
     path = Path(path)
     if stored := stored_sets(path):
         return [str(each.path) for each in stored]
-    if path.suffix == ".npz":
+    if path.suffix.lower() == ".npz":
         return [str(path)]
-    if arrays := sorted(path.glob("[!.]*.npz")):
+    if arrays := sorted(each for each in path.glob("[!.]*.[nN][pP][zZ]") if is_visible(each.name)):
         return [str(each) for each in arrays]
     with open_tree(path) as tree:
         if not _holds_sets(tree, classes):
@@ -109,14 +111,13 @@ def load_images(
         if stored.labels is None:
             raise unusable(path, "no labels.npy beside it, and without labels no accuracy can be measured")
         return load_stored(stored, classes, _drawn(len(stored), limit, seed), fit)
-    if path.suffix == ".npz":
+    if path.suffix.lower() == ".npz":
         return _array_set(path, classes, limit, seed, fit)
     with open_tree(path) as tree:
         if _holds_sets(tree, classes):
             first, names = tree.folders(2)[0], ", ".join(tree.folders(2))
             raise unusable(path, f"holds several sets ({names}); name one, as in {path / first}")
-        name = path.resolve().name.removesuffix(".zip")
-        return _tree_set(tree, name, classes, fit, limit=limit, seed=seed)
+        return _tree_set(tree, _name(path), classes, fit, limit=limit, seed=seed)
 
 
 def _cifar10(folder: Path, seed: int) -> Splits:
@@ -200,10 +201,9 @@ def _tree_set(
     limit: int | None = None,
     seed: int = 0,
 ) -> ImageSet:
-    _check_known(tree.path, tree.folders(1), classes)
-    files = tree.images(1)
+    folders, files = tree.folders(1), tree.images(1)
+    numbers = dict(zip(folders, places(folders, classes, tree.path), strict=True))
     files = tuple(files[i] for i in _drawn(len(files), limit, seed))
-    numbers = {label: number for number, label in enumerate(classes)}
     labels = np.array([numbers[file.split("/")[0]] for file in files], np.int64)
     images, rows = read_images(tree, files, fit)
     return ImageSet(name, images, labels[rows])
@@ -218,10 +218,10 @@ def _array_splits(path: Path, seed: int, fit: Fit) -> Splits:
 
 def _array_set(path: Path, classes: Sequence[str], limit: int | None, seed: int, fit: Fit) -> ImageSet:
     named, images = _arrays(path, classes)
-    numbers = np.arange(len(classes))
+    numbers = np.arange(len(named or classes))
     if named:
-        _check_known(path, (named[label] for label in np.unique(images.truth)), classes)
-        numbers = np.array([classes.index(name) if name in classes else -1 for name in named])
+        used = np.unique(images.truth)
+        numbers[used] = places([named[label] for label in used], classes, path)
     chosen = images.take(_drawn(len(images), limit, seed))
     return ImageSet(chosen.name, fit.all(chosen.images), numbers[chosen.truth])
 
@@ -229,8 +229,10 @@ def _array_set(path: Path, classes: Sequence[str], limit: int | None, seed: int,
 def _arrays(path: Path, classes: Sequence[str] = ()) -> tuple[tuple[str, ...], ImageSet]:
     """Returns the class names in an .npz (empty if it has none), and its labelled images."""
     arrays = read_arrays(path, ("images", "labels"), ("classes",))
-    named = tuple(map(str, arrays["classes"])) if "classes" in arrays else ()
-    return named, as_set(path, path.stem, arrays, named or classes)
+    named = tuple(composed(str(name)) for name in arrays["classes"]) if "classes" in arrays else ()
+    images = as_set(path, path.stem, arrays, named or classes)
+    tell_sameness(path, images.images)
+    return named, images
 
 
 def _checked(path: Path, classes: tuple[str, ...]) -> tuple[str, ...]:
@@ -239,9 +241,10 @@ def _checked(path: Path, classes: tuple[str, ...]) -> tuple[str, ...]:
     return classes
 
 
-def _check_known(path: Path, names: Iterable[str], classes: Sequence[str]) -> None:
-    if strange := [name for name in names if name not in classes]:
-        raise unusable(path, f"no class {strange[0]!r}; the classes are {', '.join(classes)}")
+def _name(path: Path) -> str:
+    """Returns the name of a set at a path: that of its folder, or of its zip without the suffix."""
+    name = composed(path.resolve().name)
+    return name[:-4] if name.lower().endswith(".zip") else name
 
 
 def _drawn(n: int, limit: int | None, seed: int) -> IntArray:

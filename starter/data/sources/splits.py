@@ -75,6 +75,8 @@ def split(classes: tuple[str, ...], train: ImageSet, test: ImageSet, seed: int) 
 
 def hold_out(images: ImageSet, seed: int) -> tuple[ImageSet, ImageSet]:
     """Returns labelled images in two halves (train, test), stratified by `seed`; odd images go to train."""
+    if np.bincount(images.truth).max() < 2:
+        raise UnusableInput(f"{images.name}: one image of each class, {LEAST} to test on are needed")
     train, test = _stratified(images, seed, lambda n: [(n + 1) // 2])
     return train, test
 

@@ -20,7 +20,7 @@ from starter.data.sources.oodsets import kept_sets, set_name
 from starter.data.wordnet.manifest import COLUMNS, ClassEntry, check_meanings, read_manifest
 from submission.arrays import BoolArray, IntArray
 from submission.errors import UnusableInput, unusable
-from submission.files import write_text
+from submission.files import composed, write_text
 from submission.ids import check_set_name
 from submission.random import CLASS_IMAGES
 
@@ -67,9 +67,9 @@ def class_files(entries: Sequence[ClassEntry], root: Path) -> list[Files]:
             for file in tree.images(1):
                 found.setdefault((source, file.partition("/")[0]), []).append(file)
     for entry in entries:
-        if (entry.source, entry.name) not in found:
+        if (entry.source, composed(entry.name)) not in found:
             raise unusable(root, f"no images of the class {entry.name!r} of {entry.source}")
-    return [tuple(found[entry.source, entry.name]) for entry in entries]
+    return [tuple(found[entry.source, composed(entry.name)]) for entry in entries]
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from starter.data.images.files import open_tree
 from starter.data.sources.oodsets import CIFAR10
 from starter.data.wordnet.wordnet import SYNSET_ID, WordNet, load_wordnet
 from submission.errors import UnusableInput, unusable
-from submission.files import read_rows, read_text, write_text
+from submission.files import read_lines, read_rows, read_text, write_text
 
 UNMATCHED = "unmatched"
 OTHERS = 8
@@ -186,7 +186,7 @@ def load_classes(spec: str) -> tuple[str, tuple[str, ...]]:
     if spec in CLASS_LISTS:
         return spec, CLASS_LISTS[spec]()
     path = Path(spec)
-    if path.is_file() and path.suffix != ".zip":
+    if path.is_file() and path.suffix.lower() != ".zip":
         labels = _lines(path)
     else:
         with open_tree(path) as tree:
@@ -197,9 +197,9 @@ def load_classes(spec: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _lines(path: Path) -> tuple[str, ...]:
-    lines = [line.strip() for line in read_text(path).split("\n")]
+    lines = read_lines(path)
     places = (_PLACES_LINE.fullmatch(line) for line in lines)
-    return tuple(match[1] if match else line for match, line in zip(places, lines, strict=True) if line)
+    return tuple(match[1] if match else line for match, line in zip(places, lines, strict=True))
 
 
 def read_overrides(path: Path) -> dict[tuple[str, str], str]:

@@ -124,7 +124,7 @@ def train(asked: Training, out: Path, device: str | None = None) -> Trained:
         out: Path of the file to write, ending in ``.safetensors``.
         device: Name of PyTorch's device; by default a GPU, if there is one.
     """
-    if out.suffix != ".safetensors" or out.exists():
+    if out.suffix.lower() != ".safetensors" or out.exists():
         raise UnusableInput(f"{out}: a new file is expected, whose name ends in .safetensors")
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     check_device(device)

@@ -17,14 +17,15 @@ import torch
 from torch import Tensor
 
 from starter.data.sources.download import OFFICIAL, cache_folder, fetch
+from starter.models.classifiers.checkpoints import COUNTERS, open_checkpoint, renamed
 from starter.models.classifiers.classifier import Classifier, check_device
 from starter.models.classifiers.networks import ARCHITECTURES, new_network
-from starter.models.classifiers.networks.body import CIFAR10, BodyNetwork, Triple, use_network, with_body
+from starter.models.classifiers.networks.body import CIFAR10, BodyNetwork, Triple, use_network
 from starter.models.classifiers.networks.libraries import pretrained_classes, pretrained_state
 from starter.models.classifiers.networks.network import Network
 from starter.models.classifiers.specs import Spec
-from submission.errors import UnusableInput, unusable, why
-from submission.files import write_bytes
+from submission.errors import UnusableInput, unusable
+from submission.files import composed, write_bytes
 
 SHOWN_PROBLEMS = 3
 
@@ -46,23 +47,9 @@ class WeightsFile:
 
     @classmethod
     def read(cls, path: Path) -> "WeightsFile":
-        """Read .safetensors, or .pt and .pth by `torch.load(weights_only=True)`."""
+        """Read a file of weights, see `open_checkpoint`."""
         path = path.expanduser()
-        try:
-            if path.suffix == ".safetensors":
-                with safetensors.safe_open(path, framework="pt") as file:
-                    tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-                    return cls(path, tensors, file.metadata() or {})
-            loaded = torch.load(path, map_location="cpu", weights_only=True)
-        except Exception as error:  # a damaged file can make the restricted unpickler raise anything
-            forms = "as .safetensors, or as a state_dict that torch.save wrote"
-            raise unusable(path, f"cannot be read {forms} ({why(error)})") from error
-        if isinstance(loaded, dict):
-            loaded = loaded.get("state_dict", loaded)
-        if not isinstance(loaded, dict) or not all(isinstance(value, Tensor) for value in loaded.values()):
-            raise unusable(path, "holds no state_dict: save the model's state_dict()")
-        # DataParallel puts a prefix before each name.
-        return cls(path, {str(name).removeprefix("module."): value for name, value in loaded.items()}, {})
+        return cls(path, *open_checkpoint(path))
 
     @property
     def arch(self) -> str | None:
@@ -72,7 +59,9 @@ class WeightsFile:
     @property
     def classes(self) -> tuple[str, ...] | None:
         """The class names in the file's metadata; None if they are missing."""
-        return self._parsed("classes", lambda text: tuple(map(str, json.loads(text))), None)
+        return self._parsed(
+            "classes", lambda text: tuple(composed(str(name)) for name in json.loads(text)), None
+        )
 
     def normalisation(self, mean: Triple, std: Triple) -> tuple[Triple, Triple]:
         """Returns mean and standard deviation of the input, RGB on [0, 1]: the file's or the given ones."""
@@ -88,8 +77,11 @@ class WeightsFile:
 
     def fitted(self, arch: str, network: Network) -> dict[str, Tensor]:
         """Returns the tensors in the dtypes of `network`, which messages call `arch`, after checks."""
-        found = with_body(self.tensors) if isinstance(network, BodyNetwork) else self.tensors
         expected = network.state_dict()
+        found = renamed(self.path, self.tensors, expected)
+        for name in expected:
+            if name.rpartition(".")[2] in COUNTERS and name not in found:
+                found[name] = torch.zeros(expected[name].shape, dtype=expected[name].dtype)
         if network.head:
             weight, outputs = found.get(f"{head_name(network)}.weight"), network.head.out_features
             if weight is not None and weight.ndim == 2 and len(weight) != outputs:
@@ -144,7 +136,7 @@ def load_classifier(
         path = fetch(*OFFICIAL[parsed.name], cache_folder()) if official else Path(parsed.weights)
         file = WeightsFile.read(path)
         arch = file.arch or parsed.arch or parsed.name
-        if file.classes not in (None, tuple(classes)):
+        if file.classes not in (None, tuple(map(composed, classes))):
             made, mine = reprlib.repr(file.classes), reprlib.repr(tuple(classes))
             raise OtherClasses(f"{file.path} was made for the classes {made}, not for {mine}")
         network, normalisation = _read(file, arch, k)
@@ -246,8 +238,8 @@ def begin_with(network: Network, arch: str, start: str) -> tuple[Triple, Triple]
         file = WeightsFile(Path(arch), pretrained_state(spec.network), {})
     else:
         file = WeightsFile.read(Path(start))
-    found = with_body(file.tensors) if isinstance(network, BodyNetwork) else file.tensors
     own = network.state_dict()
+    found = renamed(file.path, file.tensors, own)
     last = {name: own[name] for name in _of_classes(network, arch)}
     if any(name not in found or found[name].shape != tensor.shape for name, tensor in last.items()):
         found = {**found, **last}

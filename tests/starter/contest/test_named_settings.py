@@ -47,7 +47,11 @@ OWN = ("x", "y")
         ({"ops_per_set": (2, 1)}, "--ops-per-set must be LOW HIGH"),
         ({"ops_per_set": (3, 8)}, "HIGH <= 7, got 3 8"),
         ({"precision": "half"}, "--precision: .*'float32'.*got 'half'"),
-        ({"deadline": "soon"}, "--deadline: .*got 'soon'"),
+        *(
+            ({"deadline": wrong}, f"--deadline: .*got '?{wrong}")
+            for wrong in ("soon", "20301231", "20301231235900", 20301231, 1.9e9, "31.12.2030", "2030", "1e9")
+        ),
+        ({"deadline": "2030-13-01T00:00"}, "--deadline: .*month"),
         ({"hidden": True, "test_from": ("x",)}, "--hidden needs test images of your own"),
         ({"detectors": ("msp",)}, "--detector: there is no such setting of the accuracy track"),
     ],
@@ -82,7 +86,19 @@ def test_settings_of_the_ood_track_are_refused_one_by_one(changes, word):
         ood_settings(**changes)
 
 
-@pytest.mark.parametrize("text", ["2026-12-31T23:30", "2027-01-01T01:30+02:00"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "2026-12-31T23:30",
+            "2027-01-01T01:30+02:00",
+            "2026-12-31 23:30:00Z",
+            "20261231T2330",
+            "20261231T233000Z",
+        ),
+        *("2027-01-01T01:30+02", "2027-01-01 01:30 +0200", "20270101T0130+0200", " 2026-12-31t23:30z "),
+    ],
+)
 def test_rules_of_a_competition_come_from_settings(text):
     assert accuracy_settings(deadline=text, total_limit=7, decimals=2).rules(30) == {
         "decimals": 2,
@@ -90,6 +106,13 @@ def test_rules_of_a_competition_come_from_settings(text):
         "daily_limit": 5,
         "total_limit": 7,
     }
+
+
+def test_a_date_alone_ends_with_its_day() -> None:
+    for text in ("2026-12-31", "2026-12-31Z"):
+        assert accuracy_settings(deadline=text).deadline == datetime(
+            2026, 12, 31, 23, 59, tzinfo=timezone.utc
+        )
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ LOGITS = ("--logits", "val.npy", "--labels", "val_labels.npy")
         ((*LOGITS, "--window", "3"), "--window a whole number of 20 images or more"),
         ((*LOGITS, "--classes", "two"), "2 classes are named, but the logits have 4 columns"),
         ((*LOGITS, "--classes", "twice"), "twice: names the class 'ant' twice"),
-        ((*LOGITS, "--classes", "none"), "No such file or directory: 'none'"),
+        ((*LOGITS, "--classes", "none"), "none cannot be read: No such file"),
     ],
 )
 def test_mistakes_are_refused(files, arguments, words):

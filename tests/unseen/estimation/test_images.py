@@ -11,9 +11,10 @@ import torch
 from command_line import run
 from safetensors.torch import save_file
 
+from starter.data.images.reading import Fit
 from starter.data.sources.glyphs.digits import CLASSES, glyph_splits
 from submission.errors import UnusableInput
-from unseen.estimation.images import Asked, estimate_images, parted
+from unseen.estimation.images import Asked, estimate_images, parted, read_labelled
 
 pytestmark = pytest.mark.slow
 NET = """from torch import nn
@@ -90,7 +91,7 @@ def test_referees_are_heard(photos, weights):
         ({"train_sets": 3}, "--train-sets must be 0, or 6 to 1,000, got 3"),
         ({"train_sets": 0, "level": 5}, "--level"),
         ({"train_sets": 0, "classes": CLASSES[::-1]}, "--classes, must name the classes of the model"),
-        ({"train_sets": 0, "classes": CLASSES[:9]}, f"val/{CLASSES[9]}: no class of this name is in"),
+        ({"train_sets": 0, "classes": CLASSES[:9]}, f"val: no class '{CLASSES[9]}'; the classes are"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(photos, weights, asked, message):
@@ -111,6 +112,19 @@ def test_an_empty_folder_is_a_class_of_which_nothing_is_labelled(photos, weights
     assert (found.classes, "gated" in found.table) == (CLASSES, False)
     assert list(pictures) == [each.name for each in found.sets] == ["today 0-49", "today 50-99"]
     assert len(pictures["today 50-99"]) == 50
+
+
+def test_classes_may_be_named_with_other_accents_and_numbers_are_in_their_order(photos):
+    known, _ = read_labelled(Path("val"), Fit())
+    for i, label in enumerate(CLASSES):
+        (Path("val") / label).rename(Path("val") / f"e\u0301{i}")
+    named = tuple(f"\u00e9{i}" for i in range(len(CLASSES)))
+    found, again = read_labelled(Path("val"), Fit(), named[::-1])
+    assert (again, sorted(found.truth)) == (named[::-1], sorted(9 - known.truth))
+    assert read_labelled(Path("val"), Fit())[1] == named
+    for i in range(len(named)):
+        (Path("val") / f"e\u0301{i}").rename(Path("val") / str(i + 3))
+    assert read_labelled(Path("val"), Fit())[1] == tuple(map(str, range(3, 13)))
 
 
 def test_folders_may_have_any_names_and_images_get_the_size_asked_for(photos, weights):

@@ -42,7 +42,9 @@ def test_the_same_set_gives_the_same_bytes(tmp_path):
     ("stored", "message"),
     [
         ({"labels": LABELS}, "images is not a file in the archive"),
-        ({"images": IMAGES.astype(float)}, "must be uint8"),
+        ({"images": IMAGES.astype(float) * 40}, "nothing says which is white"),
+        ({"images": IMAGES[..., :2]}, "must be uint8"),
+        ({"images": np.where(IMAGES > 200, np.nan, 0.5)}, "NaN or infinite"),
         ({"images": IMAGES[:0]}, "must be uint8"),
         ({"images": np.array([None] * 6)}, "cannot be loaded"),
         ({"images": IMAGES, "labels": LABELS / 2}, "whole numbers"),
@@ -90,3 +92,33 @@ def test_equal_pixels_are_counted_once_whatever_their_order(mine, theirs):
     both = len(range(max(6 - mine, 0), min(12 - theirs, 6)))
     nearly = ImageSet("nearly", pixels ^ 1)
     assert one.take(np.arange(12) % 6).shared([other, nearly]) == ({"other": both} if both else {})
+
+
+FORMS = {
+    "unit floats": lambda images: (images / 255).astype(np.float32),
+    "byte floats": lambda images: images.astype(np.float64),
+    "halves": lambda images: (images / 255).astype(np.float16),
+    "16 bits": lambda images: images.astype(np.uint16) * 257,
+    "12 bits": lambda images: np.rint(images * (4095 / 255)).astype(np.uint16),
+    "integers": lambda images: images.astype(np.int64),
+    "channels first": lambda images: images.transpose(0, 3, 1, 2),
+    "unit floats, channels first": lambda images: (images / 255).transpose(0, 3, 1, 2),
+    "transparent": lambda images: np.concatenate([images, images[..., :1]], axis=3),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_images_of_other_types_and_forms_are_what_they_were(tmp_path, form):
+    images = np.random.default_rng(0).integers(256, size=(7, 8, 9, 3), dtype=np.uint8)
+    images[0, 0, 0], images[0, 0, 1] = 0, 255
+    np.savez(tmp_path / "x.npz", images=FORMS[form](images), labels=np.arange(7)[:, None])
+    found = read_npz(tmp_path / "x.npz")
+    np.testing.assert_allclose(found.images, images, atol=1)
+    np.testing.assert_array_equal(found.labels, np.arange(7))
+
+
+@pytest.mark.parametrize("shape", [(7, 8, 9), (7, 8, 9, 1), (7, 1, 8, 9)])
+def test_grey_arrays_get_three_channels(tmp_path, shape):
+    grey = np.random.default_rng(0).integers(256, size=(7, 8, 9), dtype=np.uint8)
+    np.savez(tmp_path / "x.npz", images=grey.reshape(shape))
+    np.testing.assert_array_equal(read_npz(tmp_path / "x.npz").images, np.stack([grey] * 3, axis=3))

@@ -184,3 +184,17 @@ def test_strays_are_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     for _ in range(2):
         assert len(read(tmp_path, members)) == 1
     assert capsys.readouterr().err.count("2 files that are no images left out: cat/notes.txt, notes.txt") == 1
+
+
+def test_blank_and_repeated_images_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    blank = {f"a/{i}.png": saved(Image.new("RGB", (8, 6), (i, i, 200)), "PNG") for i in range(3)}
+    for name, members, message in (
+        ("blank", blank, "3 of 20 images are of about one colour"),
+        ("same", {f"a/{i}.png": png(1) for i in range(3)}, "one image stands 4 times among the 20"),
+        ("fine", {}, ""),
+    ):
+        (tmp_path / name).mkdir()
+        read(tmp_path / name, {f"b/{i}.png": png(i) for i in range(20 - len(members))} | members)
+        said = capsys.readouterr().err
+        assert message in said
+        assert bool(said) == bool(message)

@@ -109,6 +109,31 @@ def test_corruptions_have_five_severities_in_order(corrupted):
     one = [folder / "fog" / str(severity) for severity in range(1, 6)]
     for path in (folder / "fog.npy", folder / "fog"):
         assert [stored.path for stored in stored_sets(path)] == one
+
+
+@pytest.mark.parametrize("name", ["gaussian_noise_3", "fog-s5", "fog_severity_1", "mine"])
+@pytest.mark.parametrize("times", [1, 5])
+def test_one_severity_is_one_set(tmp_path, name, times):
+    """With labels of its own, or beside those of all five, whose fifths are equal."""
+    images = pixels()
+    save(tmp_path / f"{name}.npy", images)
+    save(tmp_path / "labels.npy", np.tile(LABELS, times))
+    assert names(tmp_path) == [f"{name}.npy"]
+    found = load(tmp_path / f"{name}.npy")
+    assert found.name == name
+    np.testing.assert_array_equal(found.images, images)
+    np.testing.assert_array_equal(found.labels, LABELS)
+
+
+def test_a_severity_of_labels_in_turn_is_one_set(tmp_path):
+    save(tmp_path / "snow_2.npy", pixels(50))
+    save(tmp_path / "labels.npy", np.arange(50) % 10)
+    assert names(tmp_path) == ["snow_2.npy"]
+    assert len(load(tmp_path / "snow_2.npy")) == 50
+
+
+def test_a_folder_holds_ten_sets(corrupted):
+    folder, _ = corrupted
     with pytest.raises(UnusableInput, match=r"holds 10 sets; name one, as in .*CIFAR-10-C/fog/1"):
         load(folder)
     for absent in ("fog/0", "fog/6", "fog/1/1", "mist", "mist/1", "fog.npy/1", "labels.npy", "labels"):
@@ -131,7 +156,7 @@ def test_a_file_of_no_layout_counts_only_alone_or_named(meta_train):
     save(folder / "accuracies.npy", np.zeros(3))
     save(folder / "below/data.npy", images[0])
     assert names(folder) == ["below", "new_data_000.npy", "new_data_001.npy", "new_data_002.npy"]
-    assert len(stored_sets(folder / "accuracies")) == 5
+    assert [each.path for each in stored_sets(folder / "accuracies")] == [folder / "accuracies.npy"]
 
 
 def test_some_rows_of_any_block_are_read_and_resized(corrupted):
@@ -159,8 +184,8 @@ def test_what_is_no_layout_has_no_sets(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("file", "array", "message"),
     [
-        ("new_data_000.npy", pixels().astype(np.float32), "must be uint8.*got float32"),
-        ("new_data_000.npy", pixels()[..., :1], r"must be uint8 \(n, h, w, 3\)"),
+        ("new_data_000.npy", pixels() - np.float32(100), "images hold values from -100 to .* which is white"),
+        ("new_data_000.npy", pixels()[..., :2], r"must be uint8 \(n, h, w, 3\)"),
         ("new_data_000.npy", np.array([None] * 20), "Python objects"),
         ("new_data_000.npy", pixels(19), r"labels \(20,\) for the 19 images"),
         ("labels.npy", LABELS.astype(float), "whole numbers"),

@@ -96,7 +96,8 @@ GOOD = {"images": NOISE[:, :4, :4], "labels": np.arange(40) % 2}
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"images": np.zeros((40, 4, 4, 3))}, "images must be uint8"),
+        ({"images": np.zeros((40, 4, 4, 2))}, "images must be uint8"),
+        ({"images": np.zeros((40, 8, 8, 3))}, "one image of each class"),
         ({"labels": np.zeros(40, int)}, "two or more different classes are needed"),
         ({"labels": np.arange(40) % 2 + 1}, "0 test images of class '0'"),
         ({"classes": np.array(["cat"])}, "label 1 of 1 classes"),
@@ -251,3 +252,36 @@ def test_npz_sets_follow_the_given_classes(tmp_path: Path) -> None:
     np.savez(tmp_path / "other.npz", **GOOD, classes=["dog", "cow"])
     with pytest.raises(UnusableInput, match=r"other\.npz: no class 'cow'; the classes are bird, cat, dog"):
         load_images(tmp_path / "other.npz", CLASSES)
+
+
+def test_classes_of_whole_numbers_are_in_their_order_in_every_reader(tmp_path: Path) -> None:
+    names = tuple(map(str, range(12)))
+    folder = write_tree(tmp_path / "x", dict.fromkeys(names, 20))
+    for path in (folder, write_zip(tmp_path / "x.zip", folder)):
+        splits = load_source(str(path))
+        assert splits.classes == names
+        first = next(i for i, label in enumerate(splits.train.truth) if label == 2)
+        assert any((splits.train.images[first] == pixels(f"2/{i:03d}")).all() for i in range(20))
+        by_path = [int(name) for name in sorted(names) for _ in range(20)]
+        np.testing.assert_array_equal(load_images(path, names).truth, by_path)
+
+
+def test_names_of_classes_are_compared_with_composed_accents(tmp_path: Path) -> None:
+    decomposed = write_tree(tmp_path / "x", {"cafe\u0301": 20, "the\u0301": 20})
+    assert load_source(str(decomposed)).classes == ("café", "thé")
+    for classes in (("thé", "café"), ("the\u0301", "cafe\u0301")):
+        np.testing.assert_array_equal(load_images(decomposed, classes).truth, [1] * 20 + [0] * 20)
+    with pytest.raises(UnusableInput, match=r"no class 'caf\\xe9'; 'cafe' looks like it"):
+        load_images(decomposed, ("cafe", "thé"))
+    images = np.stack([pixels(str(i)) for i in range(4)])
+    with (tmp_path / "X.NPZ").open("wb") as stream:
+        np.savez(stream, images=images, labels=[0, 0, 1, 1], classes=["the\u0301", "cafe\u0301"])
+    assert set_names(tmp_path / "X.NPZ") == [str(tmp_path / "X.NPZ")]
+    np.testing.assert_array_equal(load_images(tmp_path / "X.NPZ", ("café", "thé")).truth, [1, 1, 0, 0])
+
+
+def test_sets_in_folders_with_decomposed_names_are_found_again(tmp_path: Path) -> None:
+    for name in ("ne\u0301on", "plain"):
+        write_tree(tmp_path / "x" / name, {"cat": 3, "bird": 2})
+    for path in set_names(tmp_path / "x"):
+        assert len(load_images(path, CLASSES)) == 5

@@ -102,7 +102,7 @@ def test_a_pickle_is_refused_and_not_run(tmp_path: Path, monkeypatch: pytest.Mon
     Path("plain.pt").write_bytes(pickle.dumps({"fc.weight": Evil()}))
     torch.save({"fc.weight": Evil()}, "zipped.pt")
     for name in ("plain.pt", "zipped.pt"):
-        with pytest.raises(UnusableInput, match=rf"{name}: cannot be read .* torch.save wrote"):
+        with pytest.raises(UnusableInput, match=rf"{name}: cannot be read.* code: save the .*state alone"):
             load_classifier(f"small={name}", CLASSES)
     assert not Path("made-by-a-pickle").exists()
 
