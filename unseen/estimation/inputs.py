@@ -217,7 +217,8 @@ def read_logits(
 
 def _problem_of_logits(values: FloatArray, probabilities: bool) -> str:
     """Returns what the values (n, k) are in place of logits, or of probabilities; "" if they may be these."""
-    low, high = values.min(), values.max()
+    low = values.min()
+    high = values.max()
     are_probabilities = low >= 0 and np.allclose(values.sum(axis=1), 1, rtol=ROUNDED)
     if probabilities:
         problem = "no probabilities (rows from 0 up, of sum 1): leave --probabilities out for logits"
@@ -321,7 +322,8 @@ def read_batches(model: Model, labelled: Any, sets: Any) -> tuple[Any, Any, dict
 
 def beside(given: tuple[Array, Sets], names: Sequence[str], what: str) -> list[Array]:
     """Returns the additional arrays of the labelled images, then of each set."""
-    labelled, named = given[0], by_name(given[1], names)
+    labelled, sets = given
+    named = by_name(sets, names)
     if named.keys() != {*names}:
         raise UnusableInput(
             f"{what} must be those of the labelled images, then of {', '.join(names)}, in this order or by "
