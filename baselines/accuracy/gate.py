@@ -101,9 +101,8 @@ class Gate:
     @classmethod
     def fit(cls, rows: FloatArray, errors: Named, usual: float, votes: Votes) -> "Gate":
         """Returns the gate with the smallest `loss`, by the rows (m, 1 + p) and errors of m sets."""
-        cott, median = errors["cott"], median_of(errors, votes.near)
-        start = np.zeros(rows.shape[1])
-        best = minimize(loss, start, args=(rows, cott, median), jac=True, method="L-BFGS-B")
+        given = (rows, errors["cott"], median_of(errors, votes.near))
+        best = minimize(loss, np.zeros(rows.shape[1]), args=given, jac=True, method="L-BFGS-B")
         return cls(best.x, rows, usual, votes)
 
     def mix(self, rows: FloatArray, estimates: Named) -> FloatArray:

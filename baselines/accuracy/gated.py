@@ -191,7 +191,9 @@ class Gated(Estimator):
         """Returns the source, then each meta-train set, each followed by its copies of few classes."""
         rng = np.random.default_rng(self.seed)
         most = round(FEW * len(self.reader_.prior))
-        readings, correct, of = list[Reading](), list[BoolArray](), list[int]()
+        readings: list[Reading] = []
+        correct: list[BoolArray] = []
+        of: list[int] = []
         for i in progress(range(-1, len(meta.sets)), "read sets", unit="sets"):
             seen, right, labels = _labelled(meta, i)
             copies = round(OF_SOURCE * len(meta.sets)) if i < 0 else COPIES

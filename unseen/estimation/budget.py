@@ -94,7 +94,8 @@ def read_answers(path: Path, estimates: Estimates, files: Files = NO_FILES) -> d
             raise unusable(
                 path, f"line {line}: no set {cells['set']!r} is estimated: there is {', '.join(names)}"
             )
-        row, label = cells["row"].removesuffix(".0"), cells["label"]
+        row = cells["row"].removesuffix(".0")
+        label = cells["label"]
         problem = _problem_of_row(seen, row, cells, files)
         if not problem and (seen.set_name, int(row)) in answers:
             problem = f"row {row} of {seen.set_name} is given twice"

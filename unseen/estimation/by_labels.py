@@ -115,7 +115,8 @@ class ByLabels:
             images: Number of images in the set.
             level: Level of the interval.
         """
-        n, hits = len(right), int(right.sum())
+        n = len(right)
+        hits = int(right.sum())
         if n == images:
             return cls(accuracy=hits / n, low=hits / n, high=hits / n, error=0.0)
         groups = Groups.of(right, ranks, images)

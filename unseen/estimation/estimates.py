@@ -104,7 +104,7 @@ class SetEstimate:
 
 @dataclass(frozen=True)
 class Estimates:
-    """The estimates for all sets, with a check on the labelled images themselves.
+    """The data of an `Estimation`, and what follows from them.
 
     Attributes:
         accuracy: Accuracy on the labelled images, a fraction.

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 class Estimation(Estimates):
-    """The estimates for all sets, which print as a table; `Estimates` says what its fields are."""
+    """The estimates for all sets, with a check on the labelled images themselves.
+
+    Printed, in a notebook too, they are a table. `Estimates` says what their fields are.
+    """
 
     def ask(self, count: int) -> pd.DataFrame:
         """Returns `count` images of each set to label: columns set, row and label, which is empty.

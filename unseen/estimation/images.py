@@ -85,7 +85,9 @@ def estimate_images(
     engine, precision = chosen(asked.engine, "", asked.device)
     encoders = load_referees(asked.referees, asked.device, precision, engine)
     try:
-        classifier = load_classifier(model, classes, precision, asked.device, size, engine)
+        classifier = load_classifier(
+            model, classes, precision=precision, device=asked.device, size=size, engine=engine
+        )
     except OtherClasses as error:
         raise UnusableInput(
             f"{error}: the folders of {labelled}, or a file given by --classes, must name the classes of the "
