@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from starter.data.images.arrays import read_arrays, read_npy
 from submission.arrays import FloatArray, IntArray
 from submission.errors import UnusableInput, printable, unusable, why
+from unseen.estimation.truth import class_labels
 
 FEWEST = 50
 """Smallest number of labelled images: with fewer, thresholds and calibration are too uncertain."""
@@ -250,16 +251,19 @@ def by_name(given: Sets, names: Sequence[str] = ()) -> dict[str, Array]:
 
 def read_batches(model: Model, labelled: Any, sets: Any) -> tuple[Any, Any, dict[str, Any], Any]:
     """Returns logits, labels, logits of the sets and features of all, from a model and batches of images."""
-    from starter.models.classifiers.networks.body import run_batches
+    from starter.models.classifiers.batches import run_batches
 
-    logits, features, labels = run_batches(model, labelled)
-    if not labels:
-        raise UnusableInput("no labels: each batch of labelled images must be (images, labels)")
+    logits, features, labels = run_batches(model, labelled, "the labelled images")
+    if labels is None:
+        raise UnusableInput(
+            "no labels: each batch of labelled images must be (images, labels), or a dictionary with `labels`"
+        )
     several = sets if isinstance(sets, Mapping) else {"set 1": sets}
-    found = {name: run_batches(model, batches) for name, batches in several.items()}
-    others = {name: each[1] for name, each in found.items()}
-    inner = None if features is None else (features, others)
-    return logits, np.concatenate(labels), {name: each[0] for name, each in found.items()}, inner
+    runs = {name: run_batches(model, batches, str(name)) for name, batches in several.items()}
+    others = {name: run[1] for name, run in runs.items()}
+    inner = None if features is None or None in others.values() else (features, others)
+    truth = class_labels(labels, logits.shape[1])
+    return logits, truth, {name: run[0] for name, run in runs.items()}, inner
 
 
 def beside(given: tuple[Array, Sets], names: Sequence[str], what: str) -> list[Array]:
