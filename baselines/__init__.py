@@ -30,12 +30,12 @@ from baselines.accuracy.softmaxcorr import softmaxcorr
 from baselines.accuracy.stack import Stack
 from baselines.accuracy.suitability import Suitability
 from baselines.contract.estimator import Direct, Estimator, Regressed
+from baselines.ood.auto_eval import auto_eval
 from baselines.ood.confident import Confident
 from baselines.ood.gmm import Gmm
 from baselines.ood.gscore_best import GscoreBest
 from baselines.ood.kmeans import kmeans
 from baselines.ood.plugin import Plugin
-from baselines.ood.scored import of_observation
 from baselines.ood.ude import Ude
 
 __all__ = ["BASELINES", "OOD_BASELINES", "Constant", "Direct", "Estimator", "Regressed"]
@@ -84,7 +84,7 @@ BASELINES: dict[str, Estimator] = {
 OOD_BASELINES: dict[str, Estimator] = {
     "constant": Constant(),
     "confident": Confident(),
-    "auto-eval": Regressed(of_observation(fd), needs=("moments",)),
+    "auto-eval": Regressed(auto_eval, needs=("moments",)),
     "gscore-kmeans": Regressed(kmeans),
     "gscore-gmm-kl": Gmm("kl-from-ood"),
     "gscore-gmm-w": Gmm(),

@@ -13,7 +13,7 @@ from typer import Context, Exit, Option, Typer, echo
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from submission.errors import InvalidSubmission, UnusableInput, printable
+from submission.errors import InvalidSubmission, UnusableInput, naming_options, printable
 from unseen.cli import COMMANDS, GROUPS, PANELS, WORDS
 from unseen.cli.library import SETTINGS, declared
 from unseen.cli.options import COMMON, Many, declare, documented, first_line, lines_of, use_networks
@@ -213,10 +213,13 @@ def run(command: Callable[[], object]) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        command()
+        with naming_options():
+            command()
     except InvalidSubmission as error:
         _fail(str(error), 1)
-    except (UnusableInput, OSError, MemoryError, ModuleNotFoundError) as error:
+    except UnusableInput as error:
+        _fail(f"error: {error.args[0]}", 2)
+    except (OSError, MemoryError, ModuleNotFoundError) as error:
         _fail(f"error: {error}", 2)
     except SystemExit as end:
         if end.code == INTERRUPTED:

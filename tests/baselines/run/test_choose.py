@@ -72,7 +72,7 @@ def test_a_line_sets_a_parameter_of_one_method_to_json_or_text(setting, value):
 )
 def test_what_cannot_be_set_is_refused_in_a_short_line(setting, word):
     methods = {"a": Typed(), "fd": BASELINES["fd"]}
-    with pytest.raises(UnusableInput, match=f"^--set .*{word}") as error:
+    with pytest.raises(UnusableInput, match=f"^set .*{word}") as error:
         set_parameter(methods, setting)
     assert len(str(error.value)) < 150
     assert methods["a"].get_params() == Typed().get_params()

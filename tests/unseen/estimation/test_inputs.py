@@ -98,7 +98,7 @@ def test_probabilities_become_logits():
     [
         (np.arange(59) % 4, r"\(60\), got \(59,\)"),
         (np.zeros((60, 1), int), "shape"),
-        (np.full(60, "cat"), "'cat', which is no named class: give --classes"),
+        (np.full(60, "cat"), "'cat', which is no named class: give classes"),
         (pd.Series(["cat"] * 60, dtype=object), "no named class"),
         (np.arange(60) % 5, "0 to 3; they go from 0 to 4"),
         (np.arange(60) % 4 - 1, "0 to 3; they go from -1 to 2"),
