@@ -14,7 +14,7 @@ SHOWN_PROBLEMS = 10
 
 LISTS = {"classifier": "classifiers", "detector": "detectors", "metric": "metrics", "referee": "referees"}
 """Options that are given once a value, and the parameters that hold all of them."""
-OPTION = re.compile(r"(\bunseen [a-z][^;,:)\n]*)|(?<![^\s(])--([a-z][a-z0-9-]*)(?=[\s,;:)]|\.?$|\.\s)")
+OPTION = re.compile(r"(\bunseen [a-z][^;,:)\n]*)|(?<![^\s(])--([a-z][a-z0-9-]*)(?=[\s,;:)]|[.?]?$|[.?]\s)")
 """A command, which stays as it is; or an option, a word by itself."""
 
 

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from baselines.contract.estimator import Estimator
 from baselines.contract.guard import told
-from baselines.run.tabular import Tabular, is_tabular
+from baselines.run.tabular import Tabular, is_tabular, no_regressor
 from starter.observing.observation import NEEDS
 from submission.errors import UnusableInput
 
@@ -39,9 +39,11 @@ def load_method(spec: str, track: str = "accuracy") -> Estimator:
     try:
         found = getattr(importlib.import_module(module), name)
         made = found() if isinstance(found, type) else found
-        method = Tabular(made, track) if is_tabular(made) else clone(made)
-        if not isinstance(method.needs, tuple) or not {*method.needs} <= {*NEEDS}:
-            raise ValueError(f"needs must be a tuple of names among {', '.join(NEEDS)}")
-        return method
+        if not (problem := no_regressor(made)):
+            method = Tabular(made, track) if is_tabular(made) else clone(made)
+            if not isinstance(method.needs, tuple) or not {*method.needs} <= {*NEEDS}:
+                raise ValueError(f"needs must be a tuple of names among {', '.join(NEEDS)}")
+            return method
     except (Exception, SystemExit) as error:
         raise UnusableInput(f"{spec}: {told(error, folder.joinpath(*module.split('.')).parent)}") from error
+    raise UnusableInput(f"{spec}: {problem}")

@@ -159,9 +159,9 @@ def test_every_setting_has_its_help_and_its_option(tmp_path):
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ("train_set = 3", "train_set: there is no such setting"),
-        ("train_sets = 'x'", "train_sets"),
-        ("track = 'x'", "track 'x' is unknown"),
+        ("train_set = 3", "--train-set: there is no such setting"),
+        ("train_sets = 'x'", "--train-sets"),
+        ("track = 'x'", "--track 'x' is unknown"),
         ("a = ", "cannot be read as TOML"),
         ("\udcff", "cannot be read as TOML"),
     ],
