@@ -15,7 +15,7 @@ from baselines.accuracy.dispersion import dispersion
 from baselines.accuracy.doc import doc, doc_ts
 from baselines.accuracy.ei import ei
 from baselines.accuracy.entropy import entropy
-from baselines.accuracy.fd import fd
+from baselines.accuracy.fd import auto_eval, fd
 from baselines.accuracy.frap import frap
 from baselines.accuracy.fused import Fused
 from baselines.accuracy.gated import Gated
@@ -30,7 +30,6 @@ from baselines.accuracy.softmaxcorr import softmaxcorr
 from baselines.accuracy.stack import Stack
 from baselines.accuracy.suitability import Suitability
 from baselines.contract.estimator import Direct, Estimator, Regressed
-from baselines.ood.auto_eval import auto_eval
 from baselines.ood.confident import Confident
 from baselines.ood.gmm import Gmm
 from baselines.ood.gscore_best import GscoreBest

@@ -133,9 +133,9 @@ def batches_of(loader: Any, what: str) -> Iterator[Batch]:
         raise UnusableInput(f"{what}: beside a model give a DataLoader or a Dataset, not {_type(loader)}")
     items = map(images_and_labels, (loader[i] for i in range(len(loader))) if indexed else loader)
     alone = indexed or isinstance(loader, Dataset)
-    for first in islice(items, 1):
-        joined = chain([first], items)
-        yield from _joined(joined, what) if _is_single(*first, alone) else joined
+    for item in islice(items, 1):
+        joined = chain([item], items)
+        yield from _joined(joined, what) if _is_single(*item, alone) else joined
 
 
 def gives(features: Tensor, output: Tensor, logits: Tensor) -> bool:
@@ -253,7 +253,7 @@ def _array(labels: Any) -> NDArray[Any]:
     return labels.cpu().numpy() if isinstance(labels, Tensor) else np.asarray(labels)
 
 
-def _type(given: object) -> str:
+def _type(given: Any) -> str:
     """Returns the type of what came, with the keys or the members that it has, for a message."""
     name = type(given).__name__
     if isinstance(given, Mapping):
@@ -261,7 +261,7 @@ def _type(given: object) -> str:
     if isinstance(given, tuple | list):
         return f"{name} of {', '.join(type(each).__name__ for each in given[:5]) or 'nothing'}"
     if is_array(given):
-        return f"{name}, {getattr(given, 'dtype', 'mixed')}, of shape {tuple(np.shape(given))}"
+        return f"{name}, {getattr(given, 'dtype', 'mixed')}, of shape {tuple(given.shape)}"
     return name
 
 
