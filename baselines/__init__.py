@@ -15,7 +15,7 @@ from baselines.accuracy.dispersion import dispersion
 from baselines.accuracy.doc import doc, doc_ts
 from baselines.accuracy.ei import ei
 from baselines.accuracy.entropy import entropy
-from baselines.accuracy.fd import fd
+from baselines.accuracy.fd import auto_eval, fd
 from baselines.accuracy.frap import frap
 from baselines.accuracy.fused import Fused
 from baselines.accuracy.gated import Gated
@@ -35,7 +35,6 @@ from baselines.ood.gmm import Gmm
 from baselines.ood.gscore_best import GscoreBest
 from baselines.ood.kmeans import kmeans
 from baselines.ood.plugin import Plugin
-from baselines.ood.scored import of_observation
 from baselines.ood.ude import Ude
 
 __all__ = ["BASELINES", "OOD_BASELINES", "Constant", "Direct", "Estimator", "Regressed"]
@@ -84,7 +83,7 @@ BASELINES: dict[str, Estimator] = {
 OOD_BASELINES: dict[str, Estimator] = {
     "constant": Constant(),
     "confident": Confident(),
-    "auto-eval": Regressed(of_observation(fd), needs=("moments",)),
+    "auto-eval": Regressed(auto_eval, needs=("moments",)),
     "gscore-kmeans": Regressed(kmeans),
     "gscore-gmm-kl": Gmm("kl-from-ood"),
     "gscore-gmm-w": Gmm(),

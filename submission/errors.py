@@ -2,16 +2,53 @@
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 SHOWN_PROBLEMS = 10
 """Number of problems of a kind that a message lists."""
 
 
+LISTS = {"classifier": "classifiers", "detector": "detectors", "metric": "metrics", "referee": "referees"}
+"""Options that are given once a value, and the parameters that hold all of them."""
+OPTION = re.compile(r"(\bunseen [a-z][^;,:)\n]*)|(?<![^\s(])--([a-z][a-z0-9-]*)(?=[\s,;:)]|[.?]?$|[.?]\s)")
+"""A command, which stays as it is; or an option, a word by itself."""
+
+
 class UnusableInput(ValueError):
-    """An argument, file or folder that cannot be used: the message names it and the fix (exit code 2)."""
+    """An argument, file or folder that cannot be used: the message names it and the fix (exit code 2).
+
+    Messages are written with options, as on the command line. They are shown with the parameters of these
+    names unless a command runs (`naming_options`).
+
+    >>> print(UnusableInput("--set-size and --classifier: see unseen build --help"))
+    set_size and classifiers: see unseen build --help
+    """
+
+    options: ClassVar[bool] = False
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text if self.options else OPTION.sub(_parameter, text)
+
+
+def _parameter(match: re.Match[str]) -> str:
+    """Returns the parameter of an option; a command as it is."""
+    command, option = match.groups()
+    return command or LISTS.get(option, option.replace("-", "_"))
+
+
+@contextmanager
+def naming_options() -> Iterator[None]:
+    """Show options in messages while a command runs."""
+    UnusableInput.options = True
+    try:
+        yield
+    finally:
+        UnusableInput.options = False
 
 
 class InvalidSubmission(ValueError):
@@ -29,6 +66,7 @@ class InvalidSubmission(ValueError):
     def __init__(self, name: str, problems: Sequence[str], note: str = "") -> None:
         self.name = name
         self.problems = tuple(problems)
+        self.note = note
         count = len(self.problems)
         note = f"; {note}" if note else ""
         counted = "1 problem" if count == 1 else f"{count} problems"
@@ -41,6 +79,10 @@ class InvalidSubmission(ValueError):
             if len(alike) > SHOWN_PROBLEMS:
                 lines.append(f"  ... and {len(alike) - SHOWN_PROBLEMS} more like these")
         super().__init__("\n".join(lines))
+
+    def __reduce__(self) -> tuple[type["InvalidSubmission"], tuple[str, tuple[str, ...], str]]:
+        """Returns how a pickle makes the same error."""
+        return type(self), (self.name, self.problems, self.note)
 
 
 def printable(text: object) -> str:

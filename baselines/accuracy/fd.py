@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import eigvalsh
 from scipy.linalg.lapack import dsygst
 
-from starter.observing.observation import Moments, Observation, Source
+from starter.observing.observation import Moments, Observation, ScoredMix, Source
 from submission.arrays import FloatArray
 
 TINY = np.finfo(np.float64).tiny
@@ -88,3 +88,11 @@ def _roots(a: Moments, b: Moments) -> FloatArray:
 def _distance(a: Moments, b: Moments, roots: FloatArray) -> float:
     shift = a.mean - b.mean
     return float(shift @ shift + np.trace(a.covariance) + np.trace(b.covariance) - 2 * roots.sum())
+
+
+def auto_eval(mix: ScoredMix, source: Source) -> float:
+    """Frechet distance to the training images' features (Deng & Zheng 2021).
+
+    It is `fd` of the classifier's observation of a mix, in which OOD scores do not count.
+    """
+    return fd(mix.observation, source)

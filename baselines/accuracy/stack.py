@@ -101,9 +101,20 @@ class Candidate:
         known = rows[:, places]
         low, high = known.min(axis=0) - known.std(axis=0), known.max(axis=0) + known.std(axis=0)
         if self.make is None:
-            return lambda new: expit(np.clip(new[:, places], low, high)[:, 0])
-        model = self.make().fit(known, targets)
-        return lambda new: np.clip(model.predict(np.clip(new[:, places], low, high)), 0.0, 1.0)
+            return partial(_as_it_is, places, low, high)
+        return partial(_regressed, self.make().fit(known, targets), places, low, high)
+
+
+def _as_it_is(places: Sequence[int], low: FloatArray, high: FloatArray, rows: FloatArray) -> FloatArray:
+    """Returns the accuracies (m,) whose log-odds are the only column."""
+    return expit(np.clip(rows[:, places], low, high)[:, 0])
+
+
+def _regressed(
+    model: RegressorMixin, places: Sequence[int], low: FloatArray, high: FloatArray, rows: FloatArray
+) -> FloatArray:
+    """Returns the accuracies (m,) that a fitted regressor predicts within limits of its columns."""
+    return np.clip(model.predict(np.clip(rows[:, places], low, high)), 0.0, 1.0)
 
 
 def candidates() -> list[Candidate]:

@@ -169,6 +169,11 @@ class Estimator(BaseEstimator, ABC):
         self.fitted_ = True
         return self
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns the state to pickle; the models of all folds, for intervals, are fitted again."""
+        state: dict[str, Any] = super().__getstate__()
+        return {**state, "_conformal": None} if "_conformal" in state else state
+
     @property
     def reads(self) -> tuple[str, ...]:
         """The fields of an observation that the method may see besides the logits: `needs` and `wants`."""

@@ -23,9 +23,9 @@ def guarded(name: str, step: str, method: Estimator) -> Iterator[None]:
     try:
         yield
     except (Exception, SystemExit) as error:
-        problem = (
-            f"{name} fails in {step}: {told(error, folder_of(type(method)))}; --debug shows its traceback"
-        )
+        problem = f"{name} fails in {step}: {told(error, folder_of(type(method)))}"
+        if UnusableInput.options:
+            problem += "; --debug shows its traceback"
         raise UnusableInput(f"{name}: {error}" if isinstance(error, UnusableInput) else problem) from error
 
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from sklearn.base import BaseEstimator, clone
 
 from baselines.contract.estimator import Estimator
-from baselines.run.tabular import Tabular, described, is_tabular
+from baselines.run.tabular import Tabular, described, is_tabular, no_regressor
 from baselines.run.user_method import class_name, load_method
 from starter.observing.observation import unmet
 from submission import Competition
@@ -88,6 +88,8 @@ def _method_of(given: Given, kit: Mapping[str, Estimator], track: str) -> Estima
         return given
     if is_tabular(given):
         return Tabular(given, track)
+    if problem := no_regressor(given):
+        raise UnusableInput(problem)
     alike = get_close_matches(given.lower(), kit, 1) if isinstance(given, str) else []
     if isinstance(given, str) and Path(f"{(module := given.removesuffix('.py'))}.py").is_file():
         alike = [f"{module}:{class_name(module)}"]

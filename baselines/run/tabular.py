@@ -5,13 +5,13 @@ from typing import Any, TypeGuard
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, RegressorMixin, clone, is_regressor
+from sklearn.base import BaseEstimator, RegressorMixin, clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 
 from baselines.accuracy.doc import doc
 from baselines.accuracy.fd import fd
 from baselines.accuracy.stack import COLUMNS, indicators
-from baselines.contract.estimator import Direct, Measured, Table
+from baselines.contract.estimator import Direct, Estimator, Measured, Table
 from baselines.ood.gmm import Gmm
 from baselines.ood.gscore import TAUS
 from baselines.ood.kmeans import kmeans
@@ -116,6 +116,22 @@ class Tabular(Measured):
 def is_tabular(given: object) -> TypeGuard[BaseEstimator]:
     """Returns True if the argument is a scikit-learn regressor (an instance, not a class)."""
     return isinstance(given, BaseEstimator) and is_regressor(given)
+
+
+def no_regressor(given: object) -> str:
+    """Returns the reason why an estimator of scikit-learn cannot be a method; "" for all else."""
+    if isinstance(given, type) and issubclass(given, BaseEstimator):
+        return f"{given.__name__} is a class: give an instance, {given.__name__}(...)"
+    if not isinstance(given, BaseEstimator) or isinstance(given, Estimator) or is_regressor(given):
+        return ""
+    last = given.steps[-1][1] if isinstance(given, Pipeline) else given
+    kind = "a transformer" if hasattr(last, "transform") else "no regressor"
+    kind = "a classifier" if is_classifier(last) else kind
+    ends = "is" if last is given else f"ends in {described(last)},"
+    return (
+        f"{described(given)} {ends} {kind}: a method predicts a number for each set; give a regressor of "
+        "scikit-learn, or a pipeline that ends in one, as make_pipeline(StandardScaler(), Ridge())"
+    )
 
 
 def described(given: object) -> str:

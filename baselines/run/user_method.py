@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from baselines.contract.estimator import Estimator
 from baselines.contract.guard import told
-from baselines.run.tabular import Tabular, is_tabular
+from baselines.run.tabular import Tabular, is_tabular, no_regressor
 from starter.observing.observation import NEEDS
 from submission.errors import UnusableInput
 
@@ -41,15 +41,17 @@ def load_method(spec: str, track: str = "accuracy") -> Estimator:
     try:
         found = getattr(importlib.import_module(module), name)
         made = found() if isinstance(found, type) else found
-        method = Tabular(made, track) if is_tabular(made) else clone(made)
-        if not isinstance(method.needs, tuple) or not {*method.needs} <= {*NEEDS}:
-            raise ValueError(f"needs must be a tuple of names among {', '.join(NEEDS)}")
-        return method
+        if not (problem := no_regressor(made)):
+            method = Tabular(made, track) if is_tabular(made) else clone(made)
+            if not isinstance(method.needs, tuple) or not {*method.needs} <= {*NEEDS}:
+                raise ValueError(f"needs must be a tuple of names among {', '.join(NEEDS)}")
+            return method
     except (Exception, SystemExit) as error:
         if hidden := _hidden(error, folder):
             text = "is not imported, since an installed module has its name: rename that file"
             raise UnusableInput(f"{spec}: {hidden} {text}") from error
         raise UnusableInput(f"{spec}: {told(error, folder.joinpath(*module.split('.')).parent)}") from error
+    raise UnusableInput(f"{spec}: {problem}")
 
 
 def _hidden(error: BaseException, folder: Path) -> Path | None:

@@ -1,7 +1,7 @@
 """Everything that a method sees: observations of unlabelled sets, the labelled source, meta-train sets."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -94,7 +94,7 @@ class Observation:
             `rotations`, `grey`, `peers` and `referee` return them by their names in `needs`.
         referee_features: Features of the first referee, float16 (n, d); or None.
         render: Function that returns the images, uint8 (n, h, w, 3), in the order of the rows; call
-            `images()`.
+            `images()`. A pickled observation has none.
 
     Raises:
         ValueError: a field has the wrong shape or values that are not finite; the message names set and
@@ -137,6 +137,10 @@ class Observation:
             raise ValueError(f"{self._label}: {name} must be {shape}, got {values.shape}")
         if not np.isfinite(values).all():
             raise ValueError(f"{self._label}: {name} holds NaN or infinite values")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns the fields to pickle, without the function that renders, which may read files."""
+        return {**_fields_of(self), "render": None}
 
     def __len__(self) -> int:
         return len(self.logits)
@@ -209,6 +213,10 @@ class Observation:
     def predicted(self) -> IntArray:
         """The predicted class of each image, int64 (n,)."""
         return self.logits.argmax(axis=1)
+
+
+def _fields_of(record: Any) -> dict[str, Any]:
+    return {each.name: getattr(record, each.name) for each in fields(record)}
 
 
 def _softmax(logits: FloatArray) -> FloatArray:
@@ -292,6 +300,10 @@ class Source:
         if self.scores is not None:
             self.observation._check("scores", self.scores, (n,))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns the fields to pickle, without what was computed from them."""
+        return _fields_of(self)
+
     @cached_property
     def correct(self) -> BoolArray:
         """True for each reference image that is classified correctly, bool (n,)."""
@@ -340,6 +352,8 @@ def once(learn: Callable[[Source], Value]) -> Callable[[Source], Value]:
 class Lazy(Sequence[Made], Generic[Made]):
     """A sequence of the results of `make` on each of `sources`, computed again on each access.
 
+    Pickled, it becomes a tuple of these.
+
     >>> squares = Lazy((1, 2, 3), lambda n: n * n)
     >>> squares[-1], list(squares[:2])
     (9, [1, 4])
@@ -356,6 +370,10 @@ class Lazy(Sequence[Made], Generic[Made]):
 
     def __len__(self) -> int:
         return len(self.sources)
+
+    def __reduce__(self) -> tuple[type, tuple[list[Made]]]:
+        """Returns how a pickle makes the tuple."""
+        return tuple, ([*self],)
 
 
 @dataclass(frozen=True)

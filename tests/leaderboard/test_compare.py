@@ -68,7 +68,7 @@ def test_the_first_of_holms_tests_has_a_share_of_the_level(pairs):
     [
         ("item,a\n", "no scores"),
         ("item,a\nq1,1\nq2,\n", "line 3, column 'a': an empty cell: remove this item"),
-        ("a,source\n1,x\n2,y\n", "'x' is not a number; is it a column for --families"),
+        ("a,source\n1,x\n2,y\n", "'x' is not a number; is it a column for families"),
         ("a,b\n1,2\n2,3\n", "give 6 or more"),
         ("a,b\nq1,1,2\nq2,2,3\n", "line 2: more fields than the header"),
         ("item;a;b\nq1;1,5;2,5\n", "line 2: more fields than the header"),

@@ -88,7 +88,7 @@ def test_in_practice_the_methods_stand_below_the_teams(methods: Competition) -> 
 
 
 def test_after_the_end_they_have_all_scores(methods: Competition) -> None:
-    with pytest.raises(UnusableInput, match="give --final too"):
+    with pytest.raises(UnusableInput, match="give final too"):
         publish(methods, retired=True)
     published = publish(methods, END)
     assert [(line.rank, line.name) for line in published.final][::2] == [(1, "Team B"), (None, "oracle")]

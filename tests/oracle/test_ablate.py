@@ -96,7 +96,7 @@ def test_an_interrupted_ablation_goes_on(contest, methods):
 
 @pytest.mark.parametrize(
     ("table", "seeds", "steps", "word"),
-    [("6", 1, 6, "no table '6'"), ("3", 0, 6, "--seeds"), ("3", 1, 0, "entropy: iterations")],
+    [("6", 1, 6, "no table '6'"), ("3", 0, 6, "seeds"), ("3", 1, 0, "entropy: iterations")],
 )
 def test_refuses(contest, methods, table, seeds, steps, word):
     methods["ora-a"].set_params(iterations=steps)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -53,8 +54,12 @@ def test_a_table_has_a_row_a_set_and_the_targets_where_they_are_public(opened, o
     assert train.family.tolist() == ["+".join(sorted(each)) for each in opened.meta_train().families]
     pd.testing.assert_series_equal(opened.targets("train"), train.target)
     LinearRegression().fit(rows, train.target).predict(test)
+    for known, tested in GroupKFold(2).split(rows, train.target, groups=train.family):
+        assert not {*train.family.iloc[known]} & {*train.family.iloc[tested]}
     mixes = unseen.open(ood_contest.root).features("val")
     assert tuple(mixes.index) == ood_contest.ids("val")
+    mixes = unseen.open(ood_contest.root).features("train")
+    assert len([*GroupKFold(2).split(mixes, groups=mixes.family)]) == 2
     assert {*mixes.family} == {family for _, family in validation_groups(ood_contest).values()}
 
 

@@ -11,7 +11,7 @@ from typer import Exit, Option, Typer, echo
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from submission.errors import InvalidSubmission, UnusableInput, printable
+from submission.errors import InvalidSubmission, UnusableInput, naming_options, printable
 from unseen.cli import COMMANDS, GROUPS, PANELS, WORDS, build, settings
 
 PURPOSE = "Predict a frozen classifier's accuracy on data without labels."
@@ -153,10 +153,13 @@ def run(command: Callable[[], object]) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        command()
+        with naming_options():
+            command()
     except InvalidSubmission as error:
         _fail(str(error), 1)
-    except (UnusableInput, OSError, MemoryError, ModuleNotFoundError) as error:
+    except UnusableInput as error:
+        _fail(f"error: {error.args[0]}", 2)
+    except (OSError, MemoryError, ModuleNotFoundError) as error:
         _fail(f"error: {error}", 2)
     except SystemExit as end:
         if end.code == INTERRUPTED:

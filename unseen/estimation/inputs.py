@@ -259,7 +259,7 @@ def read_labels(given: Given, n: int, k: int, classes: Sequence[str] = ()) -> In
     Of a table with several columns the labels are the one that is called so; in numbers (n, k) that are 0 but
     for one 1 a row, the 1 marks the class.
     """
-    values = _label_column(given, n, k)
+    values = _label_column(given, k)
     texts = _as_class_texts(values, n, classes)
     if texts is not None:
         if unknown := sorted({*texts} - {*classes}):
@@ -283,7 +283,7 @@ def read_labels(given: Given, n: int, k: int, classes: Sequence[str] = ()) -> In
     return labels
 
 
-def _label_column(given: Given, n: int, k: int) -> NDArray[Any]:
+def _label_column(given: Given, k: int) -> NDArray[Any]:
     """Returns the labels (n,) in whatever was given."""
     values = given.values
     if isinstance(values, pd.DataFrame) and values.shape[1] > 1 and given.columns:
@@ -294,14 +294,12 @@ def _label_column(given: Given, n: int, k: int) -> NDArray[Any]:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim == 2 and array.dtype.kind in "fiub":
-        marks = np.isin(array, (0, 1)).all()
-        if marks and array.shape[1] == k and (array.sum(axis=1) == 1).all():
+        if array.shape[1] == k and np.isin(array, (0, 1)).all() and (array.sum(axis=1) == 1).all():
             return array.argmax(axis=1)
-        if marks and array.shape == (n, k):
-            raise UnusableInput(
-                f"{given.what} has several classes an image, or none: the kit estimates the accuracy of "
-                "classes of which each image has one"
-            )
+        raise UnusableInput(
+            f"{given.what} {array.shape} give an image several classes, or shares of them: the kit estimates "
+            "the accuracy of classes, of which each image has one"
+        )
     return array.astype(np.int64) if array.dtype == bool else array
 
 
@@ -374,17 +372,20 @@ def by_name(given: Sets, names: Sequence[str] = ()) -> dict[str, Array]:
 
 def read_batches(model: Model, labelled: Any, sets: Any) -> tuple[Any, Any, dict[str, Any], Any]:
     """Returns logits, labels, logits of the sets and features of all, from a model and batches of images."""
-    from starter.models.classifiers.networks.body import run_batches
+    from starter.models.classifiers.batches import run_batches
 
-    logits, features, labels = run_batches(model, labelled)
-    if not labels:
-        raise UnusableInput("no labels: each batch of labelled images must be (images, labels)")
+    logits, features, labels = run_batches(model, labelled, "the labelled images")
+    if labels is None:
+        raise UnusableInput(
+            "no labels: each batch of labelled images must be (images, labels), or a dictionary with `labels`"
+        )
     several = sets if isinstance(sets, Mapping) else {"set 1": sets}
-    outputs = {name: run_batches(model, batches) for name, batches in several.items()}
+    outputs = {name: run_batches(model, batches, str(name)) for name, batches in several.items()}
     logits_of_sets = {name: each[0] for name, each in outputs.items()}
     features_of_sets = {name: each[1] for name, each in outputs.items()}
-    both = None if features is None else (features, features_of_sets)
-    return logits, np.concatenate(labels), logits_of_sets, both
+    if features is None or None in features_of_sets.values():
+        return logits, labels, logits_of_sets, None
+    return logits, labels, logits_of_sets, (features, features_of_sets)
 
 
 def beside(given: tuple[Array, Sets], names: Sequence[str], what: str) -> list[Array]:

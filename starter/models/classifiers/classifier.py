@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -75,6 +76,10 @@ class Classifier:
 
     def __str__(self) -> str:
         return f"classifier {self.name!r}"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns the state to pickle, without the compiled networks, which are compiled again."""
+        return {**vars(self), "_runners": {}}
 
     def _problem(self) -> str:
         """Returns the first fault of the fields; "" if there is none."""

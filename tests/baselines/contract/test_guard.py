@@ -51,9 +51,9 @@ def test_an_error_is_told_with_the_line_of_the_folder(raised, tmp_path, statemen
 @pytest.mark.parametrize(
     ("error", "line"),
     [
-        (ValueError("bad"), "mine:M fails in fit for tiny: ValueError: bad; --debug shows its traceback"),
-        (SystemExit(0), "mine:M fails in fit for tiny: SystemExit: 0; --debug shows its traceback"),
-        (StopIteration(), "mine:M fails in fit for tiny: StopIteration; --debug shows its traceback"),
+        (ValueError("bad"), "mine:M fails in fit for tiny: ValueError: bad"),
+        (SystemExit(0), "mine:M fails in fit for tiny: SystemExit: 0"),
+        (StopIteration(), "mine:M fails in fit for tiny: StopIteration"),
         (UnusableInput("iterations are too few"), "mine:M: iterations are too few"),
     ],
 )

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
-from sklearn.linear_model import Ridge
+from sklearn.cluster import DBSCAN, KMeans
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from baselines import BASELINES, OOD_BASELINES, Estimator
@@ -72,7 +75,7 @@ def test_a_line_sets_a_parameter_of_one_method_to_json_or_text(setting, value):
 )
 def test_what_cannot_be_set_is_refused_in_a_short_line(setting, word):
     methods = {"a": Typed(), "fd": BASELINES["fd"]}
-    with pytest.raises(UnusableInput, match=f"^--set .*{word}") as error:
+    with pytest.raises(UnusableInput, match=f"^set .*{word}") as error:
         set_parameter(methods, setting)
     assert len(str(error.value)) < 150
     assert methods["a"].get_params() == Typed().get_params()
@@ -117,9 +120,19 @@ def test_objects_are_named_after_what_was_set():
     ("methods", "word"),
     [
         ([Typed(), Typed()], "two methods are called Typed"),
-        (Typed, "no method <class .*an object of unseen.Estimator"),
+        (Typed, r"^Typed is a class: give an instance, Typed\(...\)$"),
+        (Ridge, "Ridge is a class"),
         (3, "no method 3"),
-        ([StandardScaler()], "no method StandardScaler"),
+        ([StandardScaler()], "^StandardScaler is a transformer: .* give a regressor"),
+        ([LogisticRegression(C=2)], r"^LogisticRegression\(C=2\) is a classifier"),
+        ([KMeans(2)], r"^KMeans\(n_clusters=2\) is a transformer"),
+        ([DBSCAN()], "^DBSCAN is no regressor"),
+        ([GridSearchCV(LogisticRegression(), {})], "is a classifier"),
+        (
+            [make_pipeline(Ridge(), StandardScaler())],
+            r"^Ridge\+StandardScaler ends in StandardScaler, a transformer",
+        ),
+        ([make_pipeline(StandardScaler(), LogisticRegression())], "ends in LogisticRegression, a classifier"),
         (["ATK"], "no method 'ATK': did you mean atc"),
         (["gscore-ude-w"], "no method 'gscore-ude-w': the accuracy track has"),
         (["own_way"], "module:Class"),

@@ -88,7 +88,7 @@ def test_a_start_after_the_deadline_is_refused(competition: Competition, tmp_pat
     closing = with_fields(competition, deadline=START + timedelta(days=3))
     closing.save()
     with pytest.raises(
-        UnusableInput, match="--start 2027-01-04 is not before the deadline, 2027-01-04 00:00:00"
+        UnusableInput, match="start 2027-01-04 is not before the deadline, 2027-01-04 00:00:00"
     ):
         export(closing, "codabench", tmp_path / "out", START + timedelta(days=3))
 

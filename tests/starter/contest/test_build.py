@@ -136,7 +136,7 @@ def interrupt_after(calls, function):
 def test_a_base_too_small_for_the_sets_is_refused_before_anything_is_made(settings, tmp_path):
     asked = settings(set_size=2000)
     for act in (lambda: build(tmp_path / "contest", asked), lambda: dry_run(asked)):
-        with pytest.raises(UnusableInput, match="2,000 are asked for a set: use --set-size"):
+        with pytest.raises(UnusableInput, match="2,000 are asked for a set: use set_size"):
             act()
     assert not (tmp_path / "contest/public").exists()
 
@@ -181,7 +181,7 @@ def test_test_images_that_are_public_are_refused_or_told(built, settings, tmp_pa
     )
     with pytest.raises(UnusableInput, match="1 of its 60 images are public with labels, in meta_base; take"):
         build(tmp_path / "a", settings(test_sets=0, test_from=(one, none), hidden=True), SEED)
-    with pytest.raises(UnusableInput, match=f"--test-from {ten}: 10 of its 60 images"):
+    with pytest.raises(UnusableInput, match=f"test_from {ten}: 10 of its 60 images"):
         build(tmp_path / "b", settings(test_from=(ten,)), SEED)
     copy = natural(tmp_path / "copy.npz", built, lambda labels: labels >= 0)
     with pytest.raises(UnusableInput, match=f"60 of its 60 images are public with labels, in {none}"):
@@ -201,7 +201,7 @@ def test_weights_that_changed_since_an_interruption_are_refused(weights, setting
     changed = load_file(mine)
     changed["fc.bias"] += 1
     save_file(changed, mine, metadata=safe_open(mine, "numpy").metadata())
-    with pytest.raises(UnusableInput, match="--classifier tiny has changed since"):
+    with pytest.raises(UnusableInput, match="classifiers tiny has changed since"):
         build(tmp_path / "contest", asked, SEED)
 
 

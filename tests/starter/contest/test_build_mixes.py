@@ -216,9 +216,7 @@ def test_public_images_are_refused_as_hidden_ones(kept_back, mix_settings, ood_f
     shutil.copytree(kept_back / "ind", tmp_path / "ind")
     cv2.imwrite(str(tmp_path / "ind/one.png"), public[..., ::-1])
     own = mix_settings(test_from=(str(kept_back / "ood"),), test_ind=str(tmp_path / "ind"))
-    with pytest.raises(
-        UnusableInput, match=r"ind: 1 of its 501 images are public, in --source: take them out"
-    ):
+    with pytest.raises(UnusableInput, match=r"ind: 1 of its 501 images are public, in source: take them out"):
         build(tmp_path / "a", own, SEED)
     same = mix_settings(test_from=(str(ood_folder),))
     with pytest.raises(UnusableInput, match="set 'a_1' is of the family 'a', as"):

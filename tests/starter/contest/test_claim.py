@@ -37,7 +37,7 @@ def test_the_seed_is_drawn_once_and_kept(tmp_path):
 def test_before_anything_is_public_the_settings_may_change(tmp_path):
     begin(tmp_path / "a", public=False)
     assert begin(tmp_path / "a", accuracy_settings(train_sets=6))[0].train_sets == 6
-    with pytest.raises(UnusableInput, match=r"--train-sets: 6 here, 5 asked for\n  --test-seed: another"):
+    with pytest.raises(UnusableInput, match=r"train_sets: 6 here, 5 asked for\n  test_seed: another"):
         begin(tmp_path / "a", seed=1)
 
 
@@ -75,7 +75,7 @@ def test_two_builds_at_once_are_refused_and_a_killed_one_leaves_no_lock(tmp_path
         (lambda text: "{", "damaged"),
         (lambda text: '{"test": []}', "damaged"),
         (lambda text: text + "\udc80", "damaged"),
-        (lambda text: text.replace('"train_sets": 5', '"train_sets": "5"'), "--train-sets"),
+        (lambda text: text.replace('"train_sets": 5', '"train_sets": "5"'), "train_sets"),
     ],
 )
 def test_a_damaged_record_is_refused(tmp_path, damage, word):

@@ -151,7 +151,7 @@ def test_a_worker_that_would_compute_something_else_is_refused(workers, contest,
 )
 def test_an_address_that_leads_nowhere_is_told(where, word, monkeypatch):
     monkeypatch.setattr(cluster_module, "CONNECT", 1)
-    with pytest.raises(UnusableInput, match=f"--cluster {where}: {word}"), connected(where):
+    with pytest.raises(UnusableInput, match=f"cluster {where}: {word}"), connected(where):
         pass
 
 

@@ -37,23 +37,23 @@ OWN = ("x", "y")
 @pytest.mark.parametrize(
     ("changes", "word"),
     [
-        ({"train_sets": 1}, "--train-sets: .*got 1"),
-        ({"train_sets": "many"}, "--train-sets: .*got 'many'"),
-        ({"classifiers": ("tiny=a.pt", "Tiny=b.pt")}, "--classifier: tiny is given twice"),
-        ({"classifiers": ()}, "--classifier"),
-        ({"test_sets": 1}, "--test-sets must be at least 2"),
-        ({"test_sets": 0}, "--test-from PATH"),
+        ({"train_sets": 1}, "train_sets: .*got 1"),
+        ({"train_sets": "many"}, "train_sets: .*got 'many'"),
+        ({"classifiers": ("tiny=a.pt", "Tiny=b.pt")}, "classifiers: tiny is given twice"),
+        ({"classifiers": ()}, "classifiers"),
+        ({"test_sets": 1}, "test_sets must be at least 2"),
+        ({"test_sets": 0}, "test_from PATH"),
         ({"group": "weather"}, "unknown operation group 'weather'; choose from default"),
-        ({"ops_per_set": (2, 1)}, "--ops-per-set must be LOW HIGH"),
+        ({"ops_per_set": (2, 1)}, "ops_per_set must be LOW HIGH"),
         ({"ops_per_set": (3, 8)}, "HIGH <= 7, got 3 8"),
-        ({"precision": "half"}, "--precision: .*'float32'.*got 'half'"),
+        ({"precision": "half"}, "precision: .*'float32'.*got 'half'"),
         *(
-            ({"deadline": wrong}, f"--deadline: .*got '?{wrong}")
+            ({"deadline": wrong}, f"deadline: .*got '?{wrong}")
             for wrong in ("soon", "20301231", "20301231235900", 20301231, 1.9e9, "31.12.2030", "2030", "1e9")
         ),
-        ({"deadline": "2030-13-01T00:00"}, "--deadline: .*month"),
-        ({"hidden": True, "test_from": ("x",)}, "--hidden needs test images of your own"),
-        ({"detectors": ("msp",)}, "--detector: there is no such setting of the accuracy track"),
+        ({"deadline": "2030-13-01T00:00"}, "deadline: .*month"),
+        ({"hidden": True, "test_from": ("x",)}, "hidden needs test images of your own"),
+        ({"detectors": ("msp",)}, "detectors: there is no such setting of the accuracy track"),
     ],
 )
 def test_settings_of_the_accuracy_track_are_refused_one_by_one(changes, word):
@@ -64,21 +64,21 @@ def test_settings_of_the_accuracy_track_are_refused_one_by_one(changes, word):
 @pytest.mark.parametrize(
     ("changes", "word"),
     [
-        ({"detectors": ("msp", "psm")}, "--detector: 'psm' is unknown; there are msp"),
-        ({"detectors": ("msp", "msp")}, "--detector: msp is given twice"),
-        ({"metrics": ("f1",)}, "--metric: 'f1' is unknown; there are fpr95"),
-        ({"set_size": 30}, "--set-size"),
-        ({"ratio": "1"}, "--ratio"),
+        ({"detectors": ("msp", "psm")}, "detectors: 'psm' is unknown; there are msp"),
+        ({"detectors": ("msp", "msp")}, "detectors: msp is given twice"),
+        ({"metrics": ("f1",)}, "metrics: 'f1' is unknown; there are fpr95"),
+        ({"set_size": 30}, "set_size"),
+        ({"ratio": "1"}, "ratio"),
         ({"ratio": "9:1", "sizes": (199, 300)}, "200 <= LOW"),
         ({"ratio": "any", "sizes": (19, 30)}, "20 <= LOW"),
         ({"sizes": (100, 50)}, "LOW <= HIGH"),
-        *(({"ratio": wrong}, "--ratio") for wrong in ("nan:1", "0:1", "1:0", "inf:1", "1:inf")),
-        ({"classes": "m.csv", "images": "root", "ood": "x"}, "--classes gives the OOD sets"),
-        ({"hidden": True}, "--hidden needs --test-from PATH"),
-        ({"hidden": True, "test_from": ("x",)}, "--hidden needs --test-ind PATH"),
-        ({"test_ind": "x"}, "--test-ind needs --test-from"),
+        *(({"ratio": wrong}, "ratio") for wrong in ("nan:1", "0:1", "1:0", "inf:1", "1:inf")),
+        ({"classes": "m.csv", "images": "root", "ood": "x"}, "classes gives the OOD sets"),
+        ({"hidden": True}, "hidden needs test_from PATH"),
+        ({"hidden": True, "test_from": ("x",)}, "hidden needs test_ind PATH"),
+        ({"test_ind": "x"}, "test_ind needs test_from"),
         ({"test_from": OWN}, "name one folder or zip"),
-        ({"test_sets": 1}, "--test-sets"),
+        ({"test_sets": 1}, "test_sets"),
     ],
 )
 def test_settings_of_the_ood_track_are_refused_one_by_one(changes, word):
@@ -216,5 +216,5 @@ def test_a_preset_is_settings_that_can_be_used(name, track):
 
 @pytest.mark.parametrize("name", ["datacv2023", "tiny"])
 def test_a_preset_of_another_track_or_name_is_refused(name):
-    with pytest.raises(UnusableInput, match=f"--preset '{name}' is none of the ood track, which has small"):
+    with pytest.raises(UnusableInput, match=f"preset '{name}' is none of the ood track, which has small"):
         preset(name, "ood")

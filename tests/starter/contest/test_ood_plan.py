@@ -123,7 +123,7 @@ def test_sets_of_the_tests_own_leave_the_others_to_learn_from():
     assert parts["val"] == split_families(NAMES, 0)["val"]
     assert sorted(parts["train"] + parts["val"]) == sorted(NAMES)
     assert part_sets(NAMES, 0) == split_families(NAMES, 0)
-    with pytest.raises(UnusableInput, match="set 'a_77' is of the family 'a', as 'a_8' of --ood: rename"):
+    with pytest.raises(UnusableInput, match="set 'a_77' is of the family 'a', as 'a_8' of ood: rename"):
         part_sets(NAMES, 0, ["a_77", "x"])
     with pytest.raises(UnusableInput, match=r"one family of OOD sets \(x\), two are needed"):
         part_sets(NAMES, 0, ["x_1", "x_2"])
@@ -159,8 +159,8 @@ def test_the_defaults_fit_cifar_and_the_embedded_sets():
 @pytest.mark.parametrize(
     ("ind", "ood", "asked", "word"),
     [
-        ({"test": 2500}, {}, {}, "need 2,911 IND images .* there are 2,500 .*--test-sets 33, or a smaller"),
-        ({}, {}, {"test_sets": 48, "set_size": 500}, "ask for --test-sets 8, or a smaller --set-size"),
+        ({"test": 2500}, {}, {}, "need 2,911 IND images .* there are 2,500 .*test_sets 33, or a smaller"),
+        ({}, {}, {"test_sets": 48, "set_size": 500}, "ask for test_sets 8, or a smaller set_size"),
         ({}, {"test": {"a": 133, "b": 900}}, {"test_sets": 9, "sizes": (150, 160)}, "for 8 mixes"),
         ({}, {"test": {"a": 133, "b": 400}}, {"set_size": 500}, "'a' of the test part has 133 .* up to 400"),
         ({"train": 90}, {}, {"set_size": 200, "test_sets": 3}, "^the train part has 90 images to draw from"),

@@ -157,7 +157,7 @@ def test_sub_populations_are_drawn_from_the_referees_features(once, asked, split
 @pytest.mark.parametrize(
     ("specs", "problem"),
     [
-        (("referees:blind",), "--referee referees:blind is at chance: right for"),
+        (("referees:blind",), "referees referees:blind is at chance: right for"),
         (("referees:fussy",), "fussy cannot encode images of 32 x 32 pixels: 64 x 64 pixels are needed"),
         ((SPEC, SPEC), "'referees:edges' names no encoder, or one like another's: name lite0"),
         (("zero-shot:",), "'zero-shot:' names no encoder"),
@@ -174,7 +174,7 @@ def test_refuses_referees_before_anything_is_written(specs, problem, asked, tmp_
 def test_a_referee_that_says_what_the_classifier_says_is_refused(refereed):
     sets = ClassifierSubject.open(PublicSets(refereed), "tiny", ("referee",)).observations("val")
     same = [replace(each, views={**each.views, "referee:copy": each.probabilities}) for each in sets]
-    with pytest.raises(UnusableInput, match="--referee copy says of each image what tiny says"):
+    with pytest.raises(UnusableInput, match="referees copy says of each image what tiny says"):
         check_differs(("edges", "copy"), same)
 
 

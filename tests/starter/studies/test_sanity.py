@@ -71,7 +71,7 @@ def test_random_classifiers_come_from_their_seed_and_do_not_saturate(tmp_path, m
     text = "from torch import nn\n\n\ndef mean(k):\n    return nn.Sequential("
     (tmp_path / "alone.py").write_text(f"{text}nn.Conv2d(3, k, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten())\n")
     use_network("alone:mean")
-    with pytest.raises(UnusableInput, match="--arch alone:mean gives logits alone"):
+    with pytest.raises(UnusableInput, match="arch alone:mean gives logits alone"):
         random_classifier("alone:mean", CLASSES, 0, reference)
 
 

@@ -218,9 +218,9 @@ def test_so_few_images_are_refused():
         ({"features": (LOGITS, [SAME, HARD[:, :3]])}, r"of hard must have the shape \(1000, 6\)"),
         ({"features": (LOGITS[:9], [SAME, HARD])}, r"of the labelled images must have the shape \(1500,"),
         ({"second": (LOGITS, [SAME, HARD[:5]])}, r"of hard must have the shape \(1000, 6\), got \(5, 6\)"),
-        ({"level": 1.0}, "--level"),
-        ({"margin": 5}, "--margin"),
-        ({"window": 19}, "--window"),
+        ({"level": 1.0}, "level"),
+        ({"margin": 5}, "margin"),
+        ({"window": 19}, "window"),
         ({"classes": ("a", "b")}, "2 classes are named, but the logits have 6 columns"),
     ],
 )

@@ -88,9 +88,9 @@ def test_referees_are_heard(photos, weights):
         ({**SMALL, "referees": ("referees:blind",)}, "referees:blind is at chance"),
         ({**SMALL, "referees": ("nowhere:encoder",)}, "nowhere"),
         ({**SMALL, "referees": ("referees:fussy",)}, "cannot encode images of 32 x 32 pixels"),
-        ({"train_sets": 3}, "--train-sets must be 0, or 6 to 1,000, got 3"),
-        ({"train_sets": 0, "level": 5}, "--level"),
-        ({"train_sets": 0, "classes": CLASSES[::-1]}, "--classes, must name the classes of the model"),
+        ({"train_sets": 3}, "train_sets must be 0, or 6 to 1,000, got 3"),
+        ({"train_sets": 0, "level": 5}, "level"),
+        ({"train_sets": 0, "classes": CLASSES[::-1]}, "classes, must name the classes of the model"),
         ({"train_sets": 0, "classes": CLASSES[:9]}, f"val: no class '{CLASSES[9]}'; the classes are"),
     ],
 )

@@ -106,10 +106,10 @@ def test_probabilities_become_logits():
     ("labels", "message"),
     [
         (np.arange(59) % 4, r"\(60\), got \(59,\)"),
-        (np.arange(180).reshape(60, 3), "shape"),
+        (np.arange(180).reshape(60, 3), "several classes an image, or shares"),
         (np.ones((60, 4), int), "several classes an image"),
         ([None, *["bee"] * 59], "'None', which is no named class"),
-        (np.full(60, "cat"), "'cat', which is no named class: give --classes"),
+        (np.full(60, "cat"), "'cat', which is no named class: give classes"),
         (pd.Series(["cat"] * 60, dtype=object), "no named class"),
         (np.arange(60) % 5, "0 to 3; they go from 0 to 4"),
         (np.arange(60) % 4 - 1, "0 to 3; they go from -1 to 2"),
@@ -170,20 +170,26 @@ def test_a_network_and_its_loaders_give_its_logits_and_features():
     images, labels = torch.rand(300, 3, 4, 4), torch.arange(300) % 3
     mine = DataLoader(TensorDataset(images[:200], labels[:200]), batch_size=64)
     new = DataLoader(images[200:], batch_size=64)
-    with pytest.raises(UnusableInput, match=r"call model.eval\(\)"):
-        unseen.estimate(network, mine, new)
-    network.eval()
     logits, features = (
         [torch.cat([layer(batch) for batch in part.split(64)]) for part in (images[:200], images[200:])]
         for layer in (network, body)
     )
     found = unseen.estimate(network, mine, {"new": new})
+    assert network.training
     same = unseen.estimate(logits[0], labels[:200], {"new": logits[1]}, features=features)
     pd.testing.assert_frame_equal(found.table, same.table)
     bare = unseen.estimate(lambda batch: 2 * network(batch), mine, new)
     assert (list(bare.table.index), bare.seen[0].features) == (["set 1"], None)
     with pytest.raises(UnusableInput, match=r"must be \(images, labels\)"):
         unseen.estimate(network, new, new)
+    one_hot = TensorDataset(images[:200], torch.eye(3)[labels[:200]])
+    pd.testing.assert_frame_equal(unseen.estimate(network, one_hot, {"new": images[200:]}).table, found.table)
+    for wrong, message in (
+        (torch.rand(200, 3).round(), r"accuracy of classes: labels \(200, 3\) give an image several"),
+        (torch.rand(200), "accuracy of classes: labels such as 0.* are quantities"),
+    ):
+        with pytest.raises(UnusableInput, match=message):
+            unseen.estimate(network, (images[:200], wrong), new)
 
 
 def test_windows_hold_every_image_once():

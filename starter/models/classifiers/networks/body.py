@@ -14,14 +14,13 @@ Importing runs code. A weights file may name such a function, but reading the fi
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.module import register_module_forward_hook
 
+from starter.models.classifiers.batches import gives, logits_of
 from starter.models.classifiers.networks.network import Network
 from starter.models.classifiers.specs import Spec, user_function
 from submission.errors import UnusableInput
@@ -114,7 +113,7 @@ class BodyNetwork(Network):
             problem = "probabilities: logits are asked for, as before its softmax"
         if problem:
             raise UnusableInput(f"{self.spec} gives {problem}")
-        found = [name for name, call in calls.items() if _gives(*call, logits)]
+        found = [name for name, call in calls.items() if gives(*call, logits)]
         last = next(reversed(linear), None)
         self.layer = NO_LAYER if not found else "" if last in found else found[-1]
 
@@ -126,7 +125,7 @@ class BodyNetwork(Network):
         calls: list[tuple[Tensor, Tensor]] = []
         with head.register_forward_hook(lambda _, inputs, output: calls.append((inputs[0], output))):
             logits = self._run(x)
-        if not calls or not _gives(*calls[-1], logits):
+        if not calls or not gives(*calls[-1], logits):
             layer = self.layer or "that was defined last"
             raise UnusableInput(
                 f"{self.spec}: its nn.Linear {layer} does not give the logits (n, k) from features (n, d); "
@@ -135,18 +134,16 @@ class BodyNetwork(Network):
         return calls[-1][0].float()
 
     def _run(self, x: Tensor) -> Tensor:
-        """Returns the module's output; the module is the user's, so that anything may go wrong in it."""
+        """Returns the module's logits; the module is the user's, so that anything may go wrong in it."""
         try:
             output = self.body(x)
-            if not isinstance(output, Tensor):
-                raise TypeError(f"it must give logits, a tensor (n, k), not {type(output).__name__}")
         except Exception as error:
             (height, width), reason = x.shape[2:], f"{type(error).__name__}: {error}"
             raise UnusableInput(
                 f"{self.spec} fails on images of {width} x {height} pixels ({reason}): "
                 "give it images of a size that it takes (--image-size, for a --source of your own)"
             ) from error
-        return output
+        return logits_of(output, who=self.spec)
 
     def stages(self, x: Tensor) -> list[Tensor]:
         """Returns the feature maps that the module's own method `stages` gives."""
@@ -164,39 +161,6 @@ def with_body(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Returns the tensors under the kit's names, which are the module's own with "body." before them."""
     own = any(name.startswith(BODY) for name in tensors)
     return {name if own else f"{BODY}{name}": tensor for name, tensor in tensors.items()}
-
-
-def run_batches(
-    model: Callable[[Any], Any], batches: Iterable[Any]
-) -> tuple[Tensor, Tensor | None, list[Any]]:
-    """Returns the logits (n, k) that a model gives for batches, its features (n, d), and each batch's labels.
-
-    A batch is images, or images and their labels. Features are the input of the linear layer that gives the
-    logits; None if there is none.
-    """
-    if getattr(model, "training", False):
-        raise UnusableInput("the model is in training, where it gives other logits: call model.eval()")
-    place = next(model.parameters()).device if isinstance(model, nn.Module) else None
-    calls = list[tuple[Tensor, Tensor]]()
-    logits, features, labels = list[Tensor](), list[Tensor](), list[Any]()
-
-    def keep(layer: nn.Module, read: Any, output: Any) -> None:
-        if isinstance(layer, nn.Linear):
-            calls.append((read[0], output))
-
-    with register_module_forward_hook(keep), torch.inference_mode():
-        for batch in batches:
-            images, *others = batch if isinstance(batch, tuple | list) else [batch]
-            calls.clear()
-            logits.append(model(images if place is None else images.to(place)))
-            features += [read for read, output in calls if _gives(read, output, logits[-1])][-1:]
-            labels += others[:1]
-    return torch.cat(logits), torch.cat(features) if features else None, labels
-
-
-def _gives(features: Tensor, output: Tensor, logits: Tensor) -> bool:
-    """Returns True if the layer that maps `features` to `output` gives the logits, from rows of features."""
-    return features.ndim == 2 and (output is logits or torch.equal(output, logits))
 
 
 def use_network(spec: str) -> None:
@@ -233,14 +197,14 @@ def user_network(spec: Spec, classes: int) -> BodyNetwork:
 
 
 class _Called(nn.Module):
-    """A callable that is not a module: from images (n, 3, h, w) to logits, as a tensor or an array."""
+    """A callable that is not a module: from images (n, 3, h, w) to logits, in any form."""
 
     def __init__(self, function: Callable[[Tensor], object]) -> None:
         super().__init__()
         self.function = function
 
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.as_tensor(self.function(x))
+    def forward(self, x: Tensor) -> object:
+        return self.function(x)
 
     def __deepcopy__(self, memo: object) -> "_Called":
         return _Called(self.function)

@@ -173,7 +173,7 @@ def test_unreadable_images_are_left_out_up_to_a_share(
     assert len(found) == 9
     np.testing.assert_array_equal(found[3], picture(4))
     assert "left out" in capsys.readouterr().err
-    with pytest.raises(UnusableInput, match=r"2 of 10 images .*; --skip-unreadable 0\.2 leaves .*3\.png"):
+    with pytest.raises(UnusableInput, match=r"2 of 10 images .*; skip_unreadable 0\.2 leaves .*3\.png"):
         read(tmp_path, members | {"cat/5.png": b""}, Fit(skip=0.1))
     with pytest.raises(UnusableInput, match=r"30 of 30 images .* The first: .*dog/0\.png"):
         read(tmp_path, {f"dog/{i}.png": b"damaged" for i in range(30)}, Fit(skip=0))

@@ -45,7 +45,7 @@ def test_images_are_limited_and_resized(ood_folder):
 def test_sets_are_left_out_by_name(ood_folder):
     kept = load_ood_sets(str(ood_folder), CLASSES, Fit((8, 8)), ["A_1", "g"])
     assert list(kept) == ["a_2", "b", "c", "d", "e", "f"]
-    with pytest.raises(UnusableInput, match="--exclude z: no such OOD set; there are a_1, a_2"):
+    with pytest.raises(UnusableInput, match="exclude z: no such OOD set; there are a_1, a_2"):
         load_ood_sets(str(ood_folder), CLASSES, Fit((8, 8)), ["z"])
 
 

@@ -44,7 +44,7 @@ def test_sources_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(SOURCES) == ["cifar10", "glyphs"]
     monkeypatch.setitem(SOURCES, "glyphs", "the digits of seed {}".format)
     assert load_source("glyphs", seed=3) == "the digits of seed 3"
-    with pytest.raises(UnusableInput, match="--source glyphs has its own size"):
+    with pytest.raises(UnusableInput, match="source glyphs has its own size"):
         load_source("glyphs", fit=Fit((64, 64)))
     with pytest.raises(UnusableInput, match=r"cifar: no such .*; sources with a name are cifar10, glyphs"):
         load_source("cifar")

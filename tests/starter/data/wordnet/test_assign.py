@@ -50,7 +50,7 @@ def test_thresholds_are_inclusive(wordnet, known, pool):
     unknown = match_classes(wordnet, "none", ["unicorn"])
     with pytest.raises(UnusableInput, match="no ID class has a synset"):
         similarity_benchmark(wordnet, unknown, [pool], 0.45)
-    with pytest.raises(UnusableInput, match="--threshold"):
+    with pytest.raises(UnusableInput, match="threshold"):
         similarity_benchmark(wordnet, known, [pool], 0.7)
 
 

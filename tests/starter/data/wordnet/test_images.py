@@ -175,7 +175,7 @@ SAME = "cab,n00000020,near"
         ("source,class,oodness\nzoo,\u72ac,3\n", (), "'\u72ac' cannot name a set, rename it"),
         ("source,class,oodness\nzoo,cat,0\n", (), "manifest.csv: no class is near or far"),
         ("source,class,oodness\nzoo,go_kart,3\nzoo,go-kart,3\n", (), "'go-kart' reads like 'go_kart'"),
-        (MANIFEST, ("cat",), "--exclude cat: no such OOD set; there are fox_near_zoo"),
+        (MANIFEST, ("cat",), "exclude cat: no such OOD set; there are fox_near_zoo"),
         ("source,class,oodness\nzoo,bear,3\n", (), "no images of the class 'bear' of zoo"),
     ],
 )

@@ -141,9 +141,9 @@ def test_what_is_left_open_is_chosen() -> None:
     for precision in precisions():
         assert chosen("", precision, "cpu") == ("openvino", precision)
     assert chosen("", "", "cuda") == ("torch", "float32")
-    with pytest.raises(UnusableInput, match="--precision float16 is of --engine openvino"):
+    with pytest.raises(UnusableInput, match="precision float16 is of engine openvino"):
         chosen("torch", "float16", "cpu")
-    with pytest.raises(UnusableInput, match="--engine must be one of torch, openvino"):
+    with pytest.raises(UnusableInput, match="engine must be one of torch, openvino"):
         chosen("onnx", "", "cpu")
 
 
@@ -152,7 +152,7 @@ def test_a_precision_that_this_cpu_would_emulate_is_refused(
     asked: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine, "precisions", lambda: ("float32",))
-    with pytest.raises(UnusableInput, match="--precision bfloat16: this CPU would emulate it slowly"):
+    with pytest.raises(UnusableInput, match="precision bfloat16: this CPU would emulate it slowly"):
         chosen(asked, "bfloat16", "cpu")
     assert chosen("", "bfloat16", "cuda") == ("torch", "bfloat16")
 

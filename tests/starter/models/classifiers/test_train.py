@@ -63,7 +63,7 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(source, tmp_path, mon
             train(asked(source), tmp_path / "half.safetensors", "cpu")
     assert not (tmp_path / "half.safetensors").exists()
     with pytest.raises(
-        UnusableInput, match="was begun with --epochs 4: go on with that, or take the file away"
+        UnusableInput, match="was begun with epochs 4: go on with that, or take the file away"
     ):
         train(asked(source, epochs=5), tmp_path / "half.safetensors", "cpu")
     assert train(asked(source), tmp_path / "half.safetensors", "cpu").path.read_bytes() == whole.read_bytes()
@@ -72,12 +72,12 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(source, tmp_path, mon
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"arch": "resnet57"}, "--arch 'resnet57' is unknown; there are .*, and timm:NET, tor"),
+        ({"arch": "resnet57"}, "arch 'resnet57' is unknown; there are .*, and timm:NET, tor"),
         (
             {"skip_unreadable": float("nan"), "epochs": 0},
-            "--epochs must lie in .*; --skip-unreadable must lie in",
+            "epochs must lie in .*; skip_unreadable must lie in",
         ),
-        ({"rate": float("inf")}, "--rate must lie in"),
+        ({"rate": float("inf")}, "rate must lie in"),
     ],
 )
 def test_settings_are_refused_all_at_once(changes, message):

@@ -138,7 +138,7 @@ def test_no_file_makes_the_kit_import_anything(tmp_path: Path, monkeypatch: pyte
     classifier = Classifier("peer", "unnamed_nets:make", network, CLASSES, (0.5,) * 3, (0.5,) * 3)
     save_classifier(classifier, Path("peer.safetensors"))
     for read in (read_classifier, lambda path: load_classifier(f"peer={path}", CLASSES)):
-        with pytest.raises(UnusableInput, match=r"'unnamed_nets:make' is not the kit's, .* with --network"):
+        with pytest.raises(UnusableInput, match=r"'unnamed_nets:make' is not the kit's, .* with network"):
             read(Path("peer.safetensors"))
     assert "unnamed_nets" not in sys.modules
 
@@ -155,7 +155,7 @@ def test_a_network_without_extras(module: str) -> None:
 
 
 def test_a_named_network_can_be_built_for_training(module: str) -> None:
-    with pytest.raises(UnusableInput, match="name it with --network"):
+    with pytest.raises(UnusableInput, match="name it with network"):
         new_network(f"{module}:make", 4)
     use_network(f"{module}:make")
     network = new_network(f"{module}:make", 4).train()
