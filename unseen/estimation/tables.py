@@ -314,7 +314,7 @@ def class_columns(given: Given, classes: Sequence[str], labelled: bool) -> Given
     if odd := _odd_columns(given.values):
         raise UnusableInput(
             f"{given.what} has the columns {', '.join(odd)}, which seem to be no classes' logits: name the "
-            "columns of the classes with --classes, a file with one name a line, or take the others out"
+            "classes' columns in order by --classes, or take the others out"
         )
     return given
 

@@ -33,6 +33,7 @@ def test_folders_sorted_as_text_are_named():
     assert set(exchanged_classes(predicted, np.argsort(order)[labels], 12)) == moved
 
 
+@pytest.mark.slow
 def test_it_is_silent_about_500_models_whose_classes_are_in_order():
     rng = np.random.default_rng(0)
     for _ in range(500):

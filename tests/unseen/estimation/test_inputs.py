@@ -106,8 +106,8 @@ def test_probabilities_become_logits():
     ("labels", "message"),
     [
         (np.arange(59) % 4, r"\(60\), got \(59,\)"),
-        (np.arange(180).reshape(60, 3), "several classes an image, or shares"),
-        (np.ones((60, 4), int), "several classes an image"),
+        (np.arange(180).reshape(60, 3), "several classes, or shares"),
+        (np.ones((60, 4), int), "several classes"),
         ([None, *["bee"] * 59], "'None', which is no named class"),
         (np.full(60, "cat"), "'cat', which is no named class: give classes"),
         (pd.Series(["cat"] * 60, dtype=object), "no named class"),
