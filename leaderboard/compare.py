@@ -15,10 +15,17 @@ from submission.errors import unusable
 from submission.files import read_rows
 from submission.metrics import FEWEST_FAMILIES, LEVEL, t_quantile
 from submission.page import harmless
+from submission.parser import NUMBER
 from submission.random import BOOTSTRAP
 from submission.scoretable import Families
 from submission.table import cell, text_table
 
+VERDICTS = {"true": 1.0, "pass": 1.0, "passed": 1.0, "false": 0.0, "fail": 0.0, "failed": 0.0}
+"""Scores of words, in lower case."""
+MISSING = ("", "nan", "na", "n/a", "null", "none")
+"""Words for a score that is missing, in lower case."""
+LARGEST = 1e100
+"""Largest size of a score, whose square is still a number."""
 POWER = 0.8
 """Probability with which a difference that counts as resolvable is found."""
 
@@ -117,7 +124,7 @@ def read_scores(path: Path, families: str) -> tuple[list[str], FloatArray, list[
     names = [name for name in (rows[0][1] if rows else ()) if name != families]
     if names and (
         names[0].lower() in ("", "id", "item", "unnamed: 0")
-        or not any(_number(row[names[0]]) for _, row in rows)
+        or all(_score(row[names[0]]) is None for _, row in rows)
     ):
         del names[0]
     if not names:
@@ -126,25 +133,31 @@ def read_scores(path: Path, families: str) -> tuple[list[str], FloatArray, list[
         )
     for line, row in rows:
         for name in names:
-            if not _number(row[name]):
+            if _score(row[name]) is None:
                 raise unusable(path, f"line {line}, column {name!r}: {_no_number(row[name], families)}")
-    values = np.array([[float(row[name]) for _, row in rows] for name in names])
+    values = np.array([[_score(row[name]) for _, row in rows] for name in names], dtype=np.float64)
     return names, values, [row[families] if families else str(line) for line, row in rows]
 
 
 def _no_number(text: str, families: str) -> str:
-    """Returns what is wrong with a field that is no number."""
-    if not text:
+    """Returns what is wrong with a field that is no score."""
+    if text.strip().casefold() in MISSING:
         return "an empty cell: remove this item, or fill in a score"
+    if NUMBER.fullmatch(text.strip()):
+        return f"{text!r} is too large"
     problem = f"{text!r} is not a number"
     return problem if families else f"{problem}; is it a column for --families?"
 
 
-def _number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
+def _score(text: str) -> float | None:
+    """Returns the score in a field: a number, a share in percent, or a verdict; None for anything else."""
+    plain = text.strip().casefold()
+    if plain in VERDICTS:
+        return VERDICTS[plain]
+    if not NUMBER.fullmatch(plain.removesuffix("%")):
+        return None
+    score = float(plain.removesuffix("%")) / (100 if plain.endswith("%") else 1)
+    return score if abs(score) <= LARGEST else None
 
 
 def standard_error(values: FloatArray, families: Families) -> FloatArray:

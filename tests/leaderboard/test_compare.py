@@ -63,11 +63,29 @@ def test_the_first_of_holms_tests_has_a_share_of_the_level(pairs):
     assert resolvable(differences, items) == pytest.approx([error * each for each in expected], rel=1e-6)
 
 
+def test_verdicts_and_percentages_are_scores(tmp_path):
+    """True and PASS are 1, False and FAIL 0, and 85% is .85."""
+    rng = np.random.default_rng(0)
+    right = rng.random((40, 2)) < [0.4, 0.8]
+    words = [["True" if first else "False", "PASS" if second else "FAIL"] for first, second in right]
+    for name, rows in (
+        ("words", words),
+        ("numbers", right.astype(int).tolist()),
+        ("percent", [[f"{100 * value}%" for value in row] for row in right.astype(int)]),
+    ):
+        lines = ["a,b", *(",".join(map(str, row)) for row in rows)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    found = {name: compare(tmp_path / f"{name}.csv") for name in ("words", "numbers", "percent")}
+    assert len({*found.values()}) == 1
+
+
 @pytest.mark.parametrize(
     ("text", "word"),
     [
         ("item,a\n", "no scores"),
         ("item,a\nq1,1\nq2,\n", "line 3, column 'a': an empty cell: remove this item"),
+        ("item,a\nq1,1\nq2,nan\n", "line 3, column 'a': an empty cell"),
+        ("item,a\nq1,1\nq2,1e308\n", "line 3, column 'a': '1e308' is too large"),
         ("a,source\n1,x\n2,y\n", "'x' is not a number; is it a column for families"),
         ("a,b\n1,2\n2,3\n", "give 6 or more"),
         ("a,b\nq1,1,2\nq2,2,3\n", "line 2: more fields than the header"),
