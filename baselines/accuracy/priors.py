@@ -12,7 +12,6 @@ Under label shift p(x | y) is unchanged, and p(y) changes from the source's prio
 """
 
 import numpy as np
-import torch
 from scipy.optimize import minimize, nnls
 
 from baselines.contract.estimator import Estimator
@@ -47,6 +46,8 @@ def bias_corrected(source: Source) -> FloatArray:
     They minimise the mean negative log-likelihood of the labels (BCTS), which is convex in both; the entries
     of b are in [-20, 20]. EM for the prior needs probabilities whose mean is calibrated for every class.
     """
+    import torch  # not needed to list the methods
+
     logits = torch.from_numpy(source.observation.logits.astype(np.float64))
     labels = torch.from_numpy(source.labels)
     n, k = logits.shape

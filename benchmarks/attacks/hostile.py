@@ -60,7 +60,7 @@ MEMBERS = (
     *("answer", "answer.txt.exe", "metadata", "a.npy", "a.csv/", "answer.txt/", "\u202evsc.a", "x" * 300),
 )
 HEADERS = ("id;prediction", "ID,Prediction", "id,prediction,", "id", "id,target", "id,id", "", "\x1b[2Jid")
-LINES = ("\n", ",\n", "x\n", '"\n', '"a"b,0.5\n', "a,b,c\n", "\t\n", "\x00\n", "\x0c\n", "a" * 200_000 + "\n")
+LINES = (",\n", "x\n", '"\n', '"a"b,0.5\n', "a,b,c\n", "\x00\n", "\x0c\n", "a" * 200_000 + "\n")
 STRANGE_IDS = ("", " ", "../a", "=a", "\x1b]0;x\x07", "x" * 90_000, "a,b", "\u202ea", "one/test_9999")
 
 Rng = random.Random
@@ -107,7 +107,7 @@ def row_files(rng: Rng, values: Values) -> Files:
     yield "a.csv", text_of(values) + f"{rng.choice(strange)},0.5\n"
     yield "a.csv", text_of({key.replace("test", "val"): number for key, number in values.items()})
     yield "answer.txt", answer_of(others)
-    yield "answer.txt", answer_of(values) + rng.choice(("0.5\n", "\n", "0.5", "\n\n", "x"))
+    yield "answer.txt", answer_of(values) + rng.choice(("0.5\n", "0.5", "x"))
 
 
 def shape_files(rng: Rng, values: Values) -> Files:
@@ -175,7 +175,10 @@ def harmless_files(rng: Rng, values: Values) -> Files:
     yield "a.csv", text_of(values)
     yield "a.csv", "\ufeff" + text_of(shuffled, end="\r\n")
     yield "a.csv", "\n".join(["prediction,id", *(f" {n} ,\t{name} " for name, n in shuffled.items())])
-    yield "answer.txt", answer_of(values)
+    yield "answer.txt", answer_of(values) + rng.choice(("", "\n", "\n\n", " \r\n"))
+    lines = text_of(values).splitlines(keepends=True)
+    at = rng.randrange(len(lines) + 1)
+    yield "a.csv", "".join([*lines[:at], rng.choice(("\n", "\t\n", "\r\n")), *lines[at:]])
     yield "a.zip", zipped(("a.csv", text_of(shuffled).encode()))
     yield "a.zip", zipped(("answer.txt", answer_of(values).encode()))
 

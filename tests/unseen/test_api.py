@@ -58,9 +58,9 @@ def test_a_table_has_a_row_a_set_and_the_targets_where_they_are_public(opened, o
         assert not {*train.family.iloc[known]} & {*train.family.iloc[tested]}
     mixes = unseen.open(ood_contest.root).features("val")
     assert tuple(mixes.index) == ood_contest.ids("val")
+    assert {*mixes.family} == {family for _, family in validation_groups(ood_contest).values()}
     mixes = unseen.open(ood_contest.root).features("train")
     assert len([*GroupKFold(2).split(mixes, groups=mixes.family)]) == 2
-    assert {*mixes.family} == {family for _, family in validation_groups(ood_contest).values()}
 
 
 @pytest.mark.slow

@@ -54,9 +54,9 @@ def test_a_peer_needs_a_second_classifier(built):
 
 @pytest.mark.parametrize("need", ["referee", "referee_features"])
 def test_a_referee_is_what_the_competition_was_built_with(built, need):
-    reason = f"`{need}` needs a competition built with --referee"
-    assert unmet(iter(("moments", need)), built) == reason
-    with pytest.raises(UnusableInput, match=f"contest: {reason}"):
+    reason = f"`{need}` needs a competition built with "
+    assert unmet(iter(("moments", need)), built) == f"{reason}--referee"
+    with pytest.raises(UnusableInput, match=f"contest: {reason}referees"):
         ClassifierSubject.open(PublicSets(built), "tiny", (need,))
     settings = {**built.settings, "referees": [{"name": "lite0"}]}
     assert unmet((need,), with_fields(built, settings=settings)) == ""

@@ -190,7 +190,8 @@ NEARLY_ONE_HOT = ONE_HOT[LOGITS.argmax(axis=1)] * np.where(np.arange(len(LOGITS)
 @pytest.mark.parametrize(
     ("logits", "labels", "new", "warning"),
     [
-        (LOGITS, (LABELS + 1) % K, SAME, "no better than chance"),
+        (LOGITS, (LABELS + 1) % K, SAME, "classes look exchanged, labelled images of 0 as "),
+        (LOGITS, np.random.default_rng(0).permutation(LABELS), SAME, "no better than chance"),
         (LOGITS[SURE], LABELS[SURE], HARD, "no labelled image is wrong"),
         (ONE_HOT[LOGITS.argmax(axis=1)], LABELS, ONE_HOT[HARD.argmax(axis=1)], "have the same confidence"),
         (NEARLY_ONE_HOT, LABELS, ONE_HOT[HARD.argmax(axis=1)], "the check fails"),
