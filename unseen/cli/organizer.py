@@ -104,7 +104,7 @@ def history(
     """List submissions with their scores (organizers).
 
     Scores are the RMSE on the public and on the private part, in [brackets] by classifier if there are
-    several, and in (parentheses) by group.
+    several, and in (parentheses) by group of sets.
 
     Example: unseen history contest
     """

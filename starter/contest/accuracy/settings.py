@@ -15,7 +15,7 @@ class AccuracySettings(Settings):
 
     track: Literal["accuracy"] = "accuracy"
     group: str = "default"
-    """Operations of meta-train sets: default, a, b, corruptions, wide, natural-like; or several joined
+    """Operation group of meta-train sets: default, a, b, corruptions, wide, natural-like; or several joined
     by +."""
     ops_per_set: tuple[int, ...] = Field((), json_schema_extra={"metavar": "LOW HIGH"})
     """Smallest and largest number of operations of a meta-train set; if left out 3 3, of wide and
