@@ -32,6 +32,10 @@ Answers = Mapping[tuple[str, int], str]
 NO_FILES: Files = MappingProxyType({})
 NO_ANSWERS: Answers = MappingProxyType({})
 Kind = TypeVar("Kind", bound=Estimates)
+NO_CLASS = "none"
+"""The label of an image of none of the classes, on which every prediction is wrong."""
+OUTSIDE = -1
+"""The column of such an image."""
 
 
 def proportional_order(rows: IntArray, rng: np.random.Generator) -> IntArray:
@@ -101,7 +105,7 @@ def read_answers(path: Path, estimates: Estimates, files: Files = NO_FILES) -> d
             problem = f"row {row} of {seen.set_name} is given twice"
         if not problem and label and label not in known:
             example = f"such as {estimates.classes[0]} or 0"
-            problem = f"no class is called {label}: give a name or a number, {example}"
+            problem = f"no class is called {label}: give a name or a number, {example}, or {NO_CLASS}"
         if problem:
             raise unusable(path, f"line {line}: {problem}")
         answers[seen.set_name, int(row)] = label
@@ -134,11 +138,13 @@ def _file(files: Files, name: str, row: int) -> str:
 def _classes(estimates: Estimates) -> dict[str, int]:
     """Returns the column of each class by its number and name; where both are the same, the name counts.
 
+    An image of no class is of the column `OUTSIDE`, which nothing predicts.
+
     Tables write numbers as 3 or 3.0, names that are numbers too.
     """
     names = estimates.classes
     numbers = [str(i) for i in range(len(names))]
-    columns = dict[str, int]()
+    columns = {NO_CLASS: OUTSIDE}
     for point in (".0", ""):
         columns |= {f"{number}{point}": i for i, number in enumerate(numbers)}
         columns |= {f"{name}{point}": i for i, name in enumerate(names)}

@@ -73,6 +73,15 @@ def test_answers_replace_the_estimate_and_missing_ones_are_told(found, tmp_path)
     assert (len(kept), list(kept.label[:5])) == (60, ["ant", "2", "2.0", "3", ""])
 
 
+def test_images_of_no_class_are_answered_and_count_as_wrong(found, tmp_path):
+    path = written(tmp_path / "ask.csv", found.ask(20), of=["none"] * 20)
+    today, _ = found.answered(path).sets
+    assert today.labels == 20
+    assert today.low == 0
+    assert today.high < 0.3
+    assert "rows have no label" not in " ".join(today.remarks)
+
+
 def test_all_labels_give_the_accuracy_itself(found):
     seen = found.seen[1]
     known = {("=harder", row): str(k) for row, k in enumerate(seen.predicted.tolist())}
