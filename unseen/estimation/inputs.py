@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from submission.arrays import BoolArray, FloatArray, IntArray
 from submission.errors import UnusableInput, printable
+from submission.files import composed
 from unseen.estimation.tables import LABEL_COLUMNS, SHOWN, Given
 
 FEWEST = 50
@@ -306,7 +307,7 @@ def _label_column(given: Given, k: int) -> NDArray[Any]:
 def _as_class_texts(values: NDArray[Any], n: int, classes: Sequence[str]) -> list[str] | None:
     """Returns labels as names of classes, without a heading; None if they are numbers of columns."""
     if values.dtype.kind in "OUS":
-        names = [each.decode() if isinstance(each, bytes) else str(each) for each in values.ravel()]
+        names = [composed(each.decode() if isinstance(each, bytes) else str(each)) for each in values.ravel()]
         return names[1:] if len(names) == n + 1 else names
     if classes and values.dtype.kind in "fiu":
         called = [f"{value:.15g}" for value in values.ravel()]

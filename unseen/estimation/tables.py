@@ -13,6 +13,7 @@ import pandas as pd
 
 from starter.data.images.arrays import read_npy
 from submission.errors import UnusableInput, unusable, why
+from submission.files import composed
 
 OTHER_COLUMNS = frozenset(
     (
@@ -178,7 +179,7 @@ def _read_text(path: Path, what: str) -> Any:
 def _names(heading: Sequence[str]) -> list[Any]:
     """Returns the columns' names; numbers that only count the columns are no names."""
     counted = all(COUNTED.fullmatch(text) for text in heading if text)
-    return [int(text) if counted and text else text for text in heading]
+    return [int(text) if counted and text else composed(text) for text in heading]
 
 
 def _is_heading(first: Sequence[str], second: Sequence[str]) -> bool:

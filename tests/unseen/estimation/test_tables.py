@@ -49,6 +49,14 @@ def test_classes_with_names_of_missing_values_keep_their_columns(tmp_path):
     assert found.classes == tuple(NAMES)
 
 
+def test_accents_in_one_character_or_two_are_the_same_name(tmp_path):
+    pd.DataFrame(LOGITS, columns=["caf\xe9", "b", "c", "d"]).to_csv(tmp_path / "val.csv", index=False)
+    pd.DataFrame(LOGITS, columns=["cafe\u0301", "b", "c", "d"]).to_csv(tmp_path / "new.csv", index=False)
+    labels = np.array(["cafe\u0301", "b", "c", "d"])[LABELS]
+    found = unseen.estimate(tmp_path / "val.csv", labels, tmp_path / "new.csv")
+    pd.testing.assert_frame_equal(found.table, unseen.estimate(LOGITS, LABELS, {"new": LOGITS}).table)
+
+
 OTHERS = {
     "label": LABELS,
     "id": np.arange(120),
