@@ -57,13 +57,9 @@ def test_accents_in_one_character_or_two_are_the_same_name(tmp_path):
     pd.testing.assert_frame_equal(found.table, unseen.estimate(LOGITS, LABELS, {"new": LOGITS}).table)
 
 
-OTHERS = {
-    "label": LABELS,
-    "id": np.arange(120),
-    "index": np.arange(120),
-    "seen_at": pd.date_range("2026-01-01", periods=120).astype(str),
-    "camera": np.arange(120) % 7,
-}
+TIMES = pd.date_range("2026-01-01", periods=120).astype(str)
+OTHERS = {"label": LABELS, "id": np.arange(120), "index": np.arange(120), "seen_at": TIMES}
+OTHERS["camera"] = np.arange(120) % 7
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -130,28 +126,17 @@ def test_one_probability_an_image_is_the_second_of_two_classes():
         np.testing.assert_allclose(np.exp(found), np.column_stack([1 - p, p]), rtol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
-        LABELS[:, None],
-        np.eye(4)[LABELS],
-        LABELS.astype(float),
-        LABELS.astype(object),
-        pd.Series(LABELS, dtype="category"),
-        pd.DataFrame({"id": np.arange(120), "label": LABELS}),
-        [*map(int, LABELS)],
-    ],
-)
+FORMS = [LABELS[:, None], np.eye(4)[LABELS], LABELS.astype(float), LABELS.astype(object), [*map(int, LABELS)]]
+FORMS += [pd.Series(LABELS, dtype="category"), pd.DataFrame({"id": np.arange(120), "label": LABELS})]
+
+
+@pytest.mark.parametrize("labels", FORMS)
 def test_labels_of_every_form_are_read(labels):
     np.testing.assert_array_equal(read_labels(read(labels, "labels"), 120, 4), LABELS)
+    np.testing.assert_array_equal(read_labels(read(LABELS > 1, "labels"), 120, 2), LABELS > 1)
 
 
 @pytest.mark.parametrize("kind", [object, str, "category"])
 def test_labels_that_are_names_are_read(kind):
     labels = pd.Series(np.array(NAMES)[LABELS], dtype=kind)
     np.testing.assert_array_equal(read_labels(read(labels, "labels"), 120, 4, NAMES), LABELS)
-
-
-def test_labels_that_are_true_or_false_are_the_classes_1_and_0():
-    labels = LABELS > 1
-    np.testing.assert_array_equal(read_labels(read(labels, "labels"), 120, 2), labels.astype(int))
