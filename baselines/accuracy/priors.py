@@ -16,7 +16,7 @@ from scipy.optimize import minimize, nnls
 
 from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation, Source, once
-from starter.observing.softmax import softmax
+from starter.observing.softmax import blocks, softmax
 from starter.observing.temperature import LOG_RANGE, temperature
 from submission.arrays import FloatArray, IntArray
 
@@ -27,6 +27,8 @@ NEAR = 1e-6
 MOST_STEPS = 10_000
 LARGEST_BIAS, SMALLEST = 20.0, 1e-300
 """Limit of the biases; smallest probability of which a logarithm is taken."""
+LAST_SHARES = f"{__name__}.last_shares"
+"""Key of the last prior by EM among the values that a source has computed."""
 
 
 def source_prior(source: Source) -> FloatArray:
@@ -48,22 +50,23 @@ def bias_corrected(source: Source) -> FloatArray:
     """
     import torch  # not needed to list the methods
 
-    logits = torch.from_numpy(source.observation.logits.astype(np.float64))
-    labels = torch.from_numpy(source.labels)
-    n, k = logits.shape
-    rows = torch.arange(n)
-    scaled = torch.empty_like(logits)
-    off = torch.empty_like(logits)  # memory that is taken once: new memory costs as much as the softmax
+    n, k = source.observation.logits.shape
 
     def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
-        biases = torch.from_numpy(parameters[1:])
-        torch.add(biases, logits, alpha=parameters[0], out=scaled)
-        torch.softmax(scaled, dim=1, out=off)
-        own = off[rows, labels].clamp(min=SMALLEST)
-        off[rows, labels] -= 1
-        of_scale = torch.dot(off.flatten(), logits.flatten())
-        slope = torch.cat([of_scale[None], off.sum(dim=0)]) / n
-        return float(-own.log().mean()), slope.numpy()
+        value = 0.0
+        slope = np.zeros(1 + k)
+        first = 0
+        for logits in blocks(source.observation.logits):
+            labels = source.labels[first : first + len(logits)]
+            scaled = torch.add(torch.from_numpy(parameters[1:]), logits, alpha=parameters[0])
+            p = torch.softmax(scaled, dim=1, out=scaled).numpy()
+            own = np.arange(len(labels)), labels
+            value -= np.log(np.maximum(p[own], SMALLEST)).sum()
+            p[own] -= 1
+            slope[0] += np.vdot(p, logits.numpy())
+            slope[1:] += p.sum(axis=0)
+            first += len(logits)
+        return value / n, slope / n
 
     start = np.concatenate([[1 / temperature(source)], np.zeros(k)])
     low, high = (float(np.exp(-edge)) for edge in reversed(LOG_RANGE))
@@ -100,6 +103,18 @@ def em_prior(p: FloatArray, pi: FloatArray) -> FloatArray:
         if np.abs(q - before).max() < NEAR:
             break
     return q / q.sum()
+
+
+def shares(observation: Observation, source: Source) -> FloatArray:
+    """Returns the class prior (k,) of a set by EM on its calibrated probabilities.
+
+    The source remembers the last one, which several methods read.
+    """
+    logits, found = source.computed.get(LAST_SHARES, (None, None))
+    if logits is not observation.logits:
+        found = em_prior(calibrated(observation, bias_corrected(source)), source_prior(source))
+        source.computed[LAST_SHARES] = (observation.logits, found)
+    return found
 
 
 def expected_accuracy(p: FloatArray, predicted: IntArray) -> float:
@@ -155,7 +170,7 @@ class UnderPrior(Estimator):
         if self.prior == "bbse":
             return bbse_prior(target.predicted, self.source_)
         if self.prior == "em":
-            return em_prior(calibrated(target, self.calibration_), source_prior(self.source_))
+            return shares(target, self.source_)
         assert target.referee is not None
         return em_prior(target.referee, source_prior(self.source_))
 

@@ -8,10 +8,10 @@ from scipy.stats import wasserstein_distance
 
 from baselines.accuracy.atc import confidence_log_odds
 from baselines.accuracy.fd import fd, frechet_distance
-from baselines.accuracy.priors import bias_corrected, calibrated, em_prior, source_prior
+from baselines.accuracy.priors import shares, source_prior
 from baselines.contract.intervals import FAR, USUAL
 from starter.observing.observation import Moments, Observation, Source, once
-from submission.arrays import FloatArray
+from submission.arrays import FloatArray, IntArray
 
 PARTS = 8
 """Number of parts of the labelled images whose distances tell what is usual."""
@@ -62,39 +62,54 @@ class Labelled:
         Under label shift alone, p(x | y) is unchanged, and so labelled images with the weights q / pi of
         their classes have the set's confidences and features; what is left is another kind of shift.
         """
-        source, prior = self.source, source_prior(self.source)
-        shares = em_prior(calibrated(seen, bias_corrected(source)), prior)
-        weights = (shares / prior)[source.labels]
+        source = self.source
+        prior = shares(seen, source)
+        weights = (prior / source_prior(source))[source.labels]
+        confidences = confidence_log_odds(seen)
         n = min(len(seen), len(source.labels) // 2)
         rows = np.linspace(0, len(seen) - 1, n).astype(np.int64)
-        some, usual = seen.take(rows), self._usual(n)
-        found = self._distances(np.arange(len(weights)), weights, some)
+        some = seen.take(rows)
+        usual = self._usual(n)
+        every = np.arange(len(weights))
+        found = self._distances(every, weights, confidences[rows], some.features)
         ratio = float(np.divide(found, usual, out=np.zeros(2), where=usual > 0).max())
         moved = 0.0
         if seen.moments is not None and source.observation.features is not None:
             moments = _moments(source.observation.features, weights)
             known = replace(source, train_ref=replace(source.train_ref, moments=moments))
             moved = fd(seen, known) / max(np.trace(moments.covariance), TINY)
-        distance = float(self._distances(np.arange(len(weights)), weights, replace(seen, features=None))[0])
-        return Shift(shares, distance, float(np.sqrt(max(moved, 0.0))), ratio, self._scale(some, usual[0]))
+        return Shift(
+            shares=prior,
+            distance=float(self._distances(every, weights, confidences, None)[0]),
+            moved=float(np.sqrt(max(moved, 0.0))),
+            outside=ratio,
+            scale=self._scale(some, usual[0]),
+        )
 
     def _usual(self, n: int) -> FloatArray:
         """Returns the distances (2,) within which nine of ten parts of n images are from the rest."""
         if n not in self.usual:
             rng, count = np.random.default_rng(0), len(self.source.labels)
             orders = [rng.permutation(count) for _ in range(PARTS)]
-            seen, even = self.source.observation, np.ones(count)
-            parts = [self._distances(each[n:], even, seen.take(each[:n])) for each in orders]
-            self.usual[n] = np.quantile(parts, USUAL, axis=0)
+            even = np.ones(count)
+            known = _known(self.source)
+            features = self.source.observation.features
+            distances = []
+            for order in orders:
+                part = None if features is None else features[order[:n]]
+                distances.append(self._distances(order[n:], even, known[order[:n]], part))
+            self.usual[n] = np.quantile(distances, USUAL, axis=0)
         return self.usual[n]
 
-    def _distances(self, rows: np.ndarray, weights: FloatArray, seen: Observation) -> FloatArray:
+    def _distances(
+        self, rows: IntArray, weights: FloatArray, confidences: FloatArray, features: FloatArray | None
+    ) -> FloatArray:
         """Returns the distances (2,) of a set by confidences and features (0 without) from labelled rows."""
         known, own = _known(self.source), self.source.observation.features
-        apart = wasserstein_distance(confidence_log_odds(seen), known[rows], None, weights[rows])
+        apart = wasserstein_distance(confidences, known[rows], None, weights[rows])
         moved = 0.0
-        if own is not None and seen.features is not None:
-            moved = frechet_distance(_moments(own[rows], weights[rows]), Moments.of(seen.features))
+        if own is not None and features is not None:
+            moved = frechet_distance(_moments(own[rows], weights[rows]), Moments.of(features))
         return np.array([apart / max(known.std(), TINY), moved])
 
     def _scale(self, seen: Observation, usual: float) -> float:

@@ -22,11 +22,11 @@ def likeliest_temperature(logits: FloatArray, labels: IntArray) -> float:
 
     It is of logits (n, k) with class indices (n,), convex in 1/T; the search is over log T in [-10, 10].
     """
-    logits = logits.astype(np.float64)
-    truth = logits[np.arange(len(logits)), labels]
+    truth = logits[np.arange(len(logits)), labels].astype(np.float64)
 
     def negative_log_likelihood(log_t: float) -> float:
-        return float((logsumexp(logits / np.exp(log_t)) - truth / np.exp(log_t)).mean())
+        scale = np.exp(-log_t)
+        return float((logsumexp(logits, scale) - truth * scale).mean())
 
     found = minimize_scalar(negative_log_likelihood, bounds=LOG_RANGE, method="bounded")
     return float(np.exp(found.x))
