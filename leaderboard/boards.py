@@ -30,7 +30,7 @@ class Moment:
 
     Attributes:
         head: Its head.
-        entries: The submissions.
+        entries: The submissions of teams that count.
         predictions: Predictions of the scored submissions; none before the end.
         public, private: Targets of the public and the private rows for each metric, the ranking one first.
     """
@@ -46,7 +46,7 @@ class Moment:
         """Returns what an open ledger holds, after the check of its chain; predictions if it is `final`."""
         rows = ledger.rows()
         check_chain(competition, rows)
-        entries = entries_of(rows)
+        entries = tuple(entry for entry in entries_of(rows) if entry.state == "active")
         scored = [entry for entry in entries if entry.status == "scored" and final]
         solution = [row for row in version(competition, ledger) if row.usage in COUNTING]
         targets = Targets.of_solution(competition, solution)

@@ -7,7 +7,6 @@ from typing import Any
 
 from leaderboard.feedback import FEW
 from leaderboard.standings import Standing
-from leaderboard.teams import team_id
 from submission.metrics import FEWEST_FAMILIES
 from submission.page import escaped, harmless
 from submission.scoretable import BY_GROUP, GROUPS
@@ -151,7 +150,7 @@ COLUMNS = (
         lambda _, line: line.rank,
         legend="Equal displayed scores share a rank, the earlier submission first.",
     ),
-    Column("", "TeamId", lambda _, line: team_id(line.name) if line.kind == "team" else None),
+    Column("", "TeamId", lambda _, line: line.team_id or None),
     Column("Team", "TeamName", lambda _, line: line.name, kind="name"),
     Column(
         "Last submission (UTC)",

@@ -6,7 +6,7 @@ from typing import Any
 
 from leaderboard.ledger import opened
 from leaderboard.solutions import predictions_of, version
-from leaderboard.teams import check_team, team_id
+from leaderboard.teams import check_team, team_key
 from submission.competition import Competition
 from submission.errors import UnusableInput, printable
 from submission.scoring import score_rows
@@ -29,19 +29,27 @@ def history(competition: Competition, team: str | None = None) -> list[dict[str,
     """Returns the submissions of a team, or of all teams, in order, as plain values.
 
     `rmse` has the RMSE in points by the newest solution, by the name of a part of the test sets; it is empty
-    if the submission is invalid.
+    if the submission is invalid. `counts_for` names the team for which it counts; it is None if that team was
+    withdrawn or disqualified.
     """
-    mine = team and team_id(check_team(team))
+    mine = team and team_key(check_team(team))
     with opened(competition) as ledger:
-        entries = [entry for entry in ledger.entries() if mine in (None, entry.team_id)]
+        named = {each.id for each in ledger.teams().values() if mine in map(team_key, each.names)}
+        entries = [
+            entry
+            for entry in ledger.entries()
+            if mine is None or entry.team_id in named or team_key(entry.handed_in_by) == mine
+        ]
         parts = parts_of(counting_rows(competition, version(competition, ledger)))
         records = []
         for entry in entries:
             scored = predictions_of(competition, ledger, entry) if entry.status == "scored" else {}
             found = {name: score_rows(scored, rows).rmse for name, rows in parts.items()} if scored else {}
-            names = ("number", "team", "file", "digest", "status", "final", "note")
+            names = ("number", "file", "digest", "status", "final", "note")
             facts = {name: getattr(entry, name) for name in names}
-            records.append({**facts, "time": entry.time.isoformat(), "rmse": found})
+            facts |= {"team": entry.handed_in_by, "time": entry.time.isoformat(), "rmse": found}
+            facts["counts_for"] = entry.team if entry.state == "active" else None
+            records.append(facts)
     if not records:
         raise UnusableInput("nothing was submitted" + (f" by team {team!r}" if team else ""))
     return records
@@ -55,7 +63,7 @@ def history_table(competition: Competition, records: Sequence[Mapping[str, Any]]
         texts = [
             f"{each['number']}{'*' if each['final'] else ''}",
             each["time"][:19].replace("T", " "),
-            each["team"],
+            _team(each),
             each["file"],
             *(cell(each["rmse"].get(name, math.nan), competition.decimals) for name in parts),
             each["status"],
@@ -64,4 +72,11 @@ def history_table(competition: Competition, records: Sequence[Mapping[str, Any]]
         rows.append([printable(text) for text in texts])
     legend = "RMSE in percentage points, lower is better; [classifier], (group); * counts at the end."
     table = text_table(rows, names=(0, 1, 2, 3, len(parts) + 4, len(parts) + 5))
-    return f"{table}\n{legend}"
+    changes = "".join(f"\n{printable(text)}" for text in competition.notices)
+    return f"{table}\n{legend}{changes}"
+
+
+def _team(record: Mapping[str, Any]) -> str:
+    """Returns the team that handed a submission in, and the one for which it counts if it is another."""
+    team, owner = record["team"], record["counts_for"]
+    return team if owner == team else f"{team} ({'counts for ' + owner if owner else 'does not count'})"

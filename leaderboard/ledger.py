@@ -1,10 +1,10 @@
 """The ledger: ``private/contest.sqlite``, with everything that was submitted and decided, in one SQLite file.
 
 Its rows are events, never changed or removed: a team, a submission, a choice of final submissions, a new
-version of the solution, and the new score of a submission under it. They form a chain: each row holds the
-hash of the row before it, and the newest hash, the head, is published. The hash of a row is computed from its
-values as a JSON list. They include a nonce of 128 random bits, without which somebody could test guessed
-labels against a head.
+version of the solution, the new score of a submission under it, and a change of a setting or a team. They
+form a chain: each row holds the hash of the row before it, and the newest hash, the head, is published. The
+hash of a row is computed from its values as a JSON list. They include a nonce of 128 random bits, without
+which somebody could test guessed labels against a head.
 
 The other table holds the submitted files with their predictions, and the versions of the solution. Every
 change is one transaction on disk; crash safety is SQLite's own.
@@ -25,17 +25,18 @@ from urllib.parse import quote
 
 import numpy as np
 
+from leaderboard.events import Team, members, teams_of
 from leaderboard.heads import published_heads, write_heads
 from submission.arrays import FloatArray
 from submission.competition import Competition
 from submission.errors import UnusableInput
 
-VERSION = 2
+VERSION = 3
 FINALS = 2
 """Number of submissions of a team that count at the end."""
 COLUMNS = (
     *("number", "time", "event", "entry", "team", "team_id", "file", "digest", "status", "public", "private"),
-    *("scorer", "solution", "note", "nonce", "previous"),
+    *("scorer", "solution", "what", "before", "after", "note", "nonce", "previous"),
 )
 """The columns of an event, without its hash."""
 GENESIS = "0" * 64
@@ -45,10 +46,12 @@ _SCHEMA = (
     """CREATE TABLE events (
         number INTEGER PRIMARY KEY,
         time TEXT NOT NULL,
-        event TEXT NOT NULL CHECK (event IN ('team', 'submission', 'selection', 'solution', 'score')),
+        event TEXT NOT NULL CHECK (event IN
+            ('team', 'submission', 'selection', 'solution', 'score', 'change')),
         entry INTEGER, team TEXT, team_id TEXT, file TEXT, digest TEXT,
         status TEXT CHECK (status IN ('scored', 'invalid')),
-        public REAL, private REAL, scorer TEXT, solution TEXT, note TEXT,
+        public REAL, private REAL, scorer TEXT, solution TEXT,
+        what TEXT, before TEXT, after TEXT, note TEXT,
         nonce TEXT NOT NULL, previous TEXT NOT NULL UNIQUE, hash TEXT NOT NULL UNIQUE
     )""",
     "CREATE UNIQUE INDEX submissions ON events (entry) WHERE event = 'submission'",
@@ -66,8 +69,10 @@ class Entry:
     Attributes:
         number: Number 1, 2, ... in the order of arrival.
         time: Time in UTC.
-        team: Name of the team, as it was registered.
-        team_id: Id of the team, the same for every spelling of its name.
+        team: Present name of the team for which it counts.
+        team_id: Id of that team, the same for every spelling of its name.
+        state: "active", or why the team no longer counts.
+        handed_in_by: Name of the team that handed it in, as it was then.
         file: Name of the submitted file.
         digest: Its SHA-256; "" if it was too large to read.
         status: "scored" or "invalid".
@@ -93,6 +98,8 @@ class Entry:
     solution: str
     final: bool
     hash: str
+    state: str
+    handed_in_by: str
     note: str = ""
 
 
@@ -106,9 +113,10 @@ class Ledger:
         """Returns the first column of the first row that a query finds; None if it finds none."""
         return next(self._execute(query, values), (None,))[0]
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Returns the events in order, each with the `COLUMNS` and its hash."""
-        found = self._execute(f"SELECT {', '.join(COLUMNS)}, hash FROM events ORDER BY number")
+    def rows(self, which: str = "TRUE") -> list[dict[str, Any]]:
+        """Returns the events in order, each with the `COLUMNS` and its hash; `which` is a condition."""
+        query = f"SELECT {', '.join(COLUMNS)}, hash FROM events WHERE {which} ORDER BY number"
+        found = self._execute(query)
         return [dict(zip((*COLUMNS, "hash"), row, strict=True)) for row in found]
 
     def entries(self) -> tuple[Entry, ...]:
@@ -129,18 +137,23 @@ class Ledger:
         """Returns the number of the next submission, from 1."""
         return self._value("SELECT coalesce(max(entry), 0) + 1 FROM events")
 
-    def teams(self) -> dict[str, str]:
-        """Returns the names of the registered teams by their ids, in the order of registration."""
-        query = "SELECT team_id, team FROM events WHERE event = 'team' ORDER BY number"
-        return dict(self._execute(query))
+    def changes(self) -> list[dict[str, Any]]:
+        """Returns the events that make and change teams, settings and the solution, in order."""
+        return self.rows("event IN ('team', 'change', 'solution')")
 
-    def made(self, team_id: str) -> list[tuple[int, datetime, str, str]]:
-        """Returns number, time, status and SHA-256 of the team's submissions, in order."""
+    def teams(self) -> dict[str, Team]:
+        """Returns the registered teams by their ids, in the order of registration."""
+        return teams_of(self.changes())
+
+    def made(self, team: Team) -> list[tuple[int, datetime, str, str]]:
+        """Returns number, time, status and SHA-256 of the submissions that count for a team, in order."""
+        ids = [each.id for each in members(self.teams(), team.id)]
+        places = ", ".join("?" * len(ids))
         query = (
             "SELECT entry, time, status, digest FROM events "
-            "WHERE team_id = ? AND event = 'submission' ORDER BY entry"
+            f"WHERE team_id IN ({places}) AND event = 'submission' ORDER BY entry"
         )
-        found = self._execute(query, [team_id])
+        found = self._execute(query, ids)
         return [(number, datetime.fromisoformat(time), *rest) for number, time, *rest in found]
 
     def file(self, digest: str) -> bytes | None:
@@ -244,7 +257,12 @@ def _transaction(path: Path, writing: bool = False) -> Iterator[Ledger]:
         with contextlib.closing(connection):
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
-            if connection.execute("PRAGMA user_version").fetchone() == (0,):
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version not in (0, VERSION):
+                raise UnusableInput(
+                    f"{path} is of format {version}, this kit reads {VERSION}: use the release that wrote it"
+                )
+            if version == 0:
                 for statement in _SCHEMA:
                     connection.execute(statement)
             yield Ledger(connection)
@@ -293,21 +311,30 @@ def entries_of(rows: Sequence[Mapping[str, Any]]) -> tuple[Entry, ...]:
     """Returns the submissions among all events, with their newest scores."""
     submissions = {row["entry"]: row for row in rows if row["event"] == "submission"}
     newest = submissions | {row["entry"]: row for row in rows if row["event"] == "score"}
-    finals = _finals(rows, newest)
-    return tuple(
-        Entry(
+    teams = teams_of(rows)
+    finals = _finals(rows, newest, teams)
+    entries = []
+    for number, row in submissions.items():
+        team = teams[teams[row["team_id"]].owner]
+        entry = Entry(
             number=number,
             time=datetime.fromisoformat(row["time"]),
-            **{name: row[name] for name in ("team", "team_id", "file", "digest", "status", "hash")},
+            team=team.name,
+            team_id=team.id,
+            **{name: row[name] for name in ("file", "digest", "status", "hash")},
             **{name: newest[number][name] for name in ("public", "private", "scorer", "solution")},
             final=number in finals,
+            state=team.state,
+            handed_in_by=row["team"],
             note=row["note"] or "",
         )
-        for number, row in submissions.items()
-    )
+        entries.append(entry)
+    return tuple(entries)
 
 
-def _finals(rows: Sequence[Mapping[str, Any]], newest: Mapping[int, Mapping[str, Any]]) -> set[int]:
+def _finals(
+    rows: Sequence[Mapping[str, Any]], newest: Mapping[int, Mapping[str, Any]], teams: Mapping[str, Team]
+) -> set[int]:
     """Returns the submissions that count at the end: each team's choice, or its best `FINALS`."""
     chosen: dict[str, list[int]] = {}
     scored: dict[str, list[int]] = {}
@@ -315,7 +342,7 @@ def _finals(rows: Sequence[Mapping[str, Any]], newest: Mapping[int, Mapping[str,
         if row["event"] == "selection":
             chosen[row["team_id"]] = [int(number) for number in row["note"].split()]
         elif row["status"] == "scored":
-            scored.setdefault(row["team_id"], []).append(row["entry"])
+            scored.setdefault(teams[row["team_id"]].owner, []).append(row["entry"])
     finals: set[int] = set()
     for team, numbers in scored.items():
         best = sorted(numbers, key=lambda number: (newest[number]["public"], number))

@@ -9,13 +9,15 @@ from html import escape
 from pathlib import Path
 
 from leaderboard.boards import Boards, Moment, final_boards, running_boards
+from leaderboard.changes import follow
 from leaderboard.columns import FIRST, Board, board_csv, board_markdown, page_columns
 from leaderboard.feedback import FEW, scores_before_end
 from leaderboard.heads import read_heads, write_heads
-from leaderboard.ledger import newest_head, opened
+from leaderboard.ledger import Ledger, ledger_path, newest_head, opened
 from leaderboard.methods import Shown, read_methods
 from leaderboard.solutions import newest_solution
 from leaderboard.standings import Standing, decided_pairs, of_methods, rank_groups
+from leaderboard.verify import file_problems
 from submission.competition import VISIBILITIES, Competition
 from submission.errors import UnusableInput
 from submission.files import sweep, write_text
@@ -84,11 +86,17 @@ def publish(
     after the end; `out` is another folder to write to.
     """
     root = out or competition.root
-    _check_time(competition, ended, retired, root)
+    if retired and ended is None:
+        raise UnusableInput("test sets can be retired only after the end: give --final too")
+    if ended is None and (root / PRIVATE).exists():
+        raise UnusableInput(f"the leaderboard is final: give --final, or remove {root / PRIVATE}")
     for _ in range(ATTEMPTS):
         with opened(competition) as ledger:
             if out is not None:
                 ledger.check_published(competition, read_heads(out))
+            competition = follow(competition, ledger)
+            if ended is not None:
+                _check_ended(competition, ledger, ended)
             moment = Moment.read(competition, ledger, final=ended is not None)
             write_heads(root, moment.head)
         published = _written(competition, moment, ended is not None, retired, root)
@@ -99,17 +107,17 @@ def publish(
     return published
 
 
-def _check_time(competition: Competition, ended: datetime | None, retired: bool, root: Path) -> None:
-    """Refuse private scores before the end, and public ones in the place of final ones."""
-    if retired and ended is None:
-        raise UnusableInput("test sets can be retired only after the end: give --final too")
-    if ended is None and (root / PRIVATE).exists():
-        raise UnusableInput(f"the leaderboard is final: give --final, or remove {root / PRIVATE}")
-    if ended is not None and competition.deadline is not None and ended < competition.deadline:
+def _check_ended(competition: Competition, ledger: Ledger, now: datetime) -> None:
+    """Refuse private scores before the last deadline, or of predictions that are not the files'."""
+    own = (team.deadline for team in ledger.teams().values() if team.state == "active")
+    deadline = max(filter(None, (competition.deadline, *own)), default=None)
+    if deadline is not None and now < deadline:
         raise UnusableInput(
-            f"the deadline of {competition.name} is {competition.deadline:%Y-%m-%d %H:%M:%S} UTC: "
+            f"the deadline of {competition.name} is {deadline:%Y-%m-%d %H:%M:%S} UTC: "
             "private scores can be published only after it"
         )
+    if problem := next(file_problems(competition, ledger), ""):
+        raise UnusableInput(f"{ledger_path(competition)}: {problem}; run `unseen verify`")
 
 
 def _written(competition: Competition, moment: Moment, final: bool, retired: bool, root: Path) -> Published:
@@ -225,4 +233,6 @@ def leaderboard_markdown(competition: Competition, boards: Sequence[Board], head
         title = f"RMSE of {competition.titles[0]} in points on {board.where}{noise}."
         decided = _decided(board.teams or board.methods)
         blocks += [f"{title} {decided}".rstrip(), board_markdown(board)]
+    notices = "\n".join(f"- {escaped(text)}" for text in competition.notices)
+    blocks += [f"Changes:\n\n{notices}"] if notices else []
     return "\n\n".join([*blocks, f"Ledger: `{head}`"]) + "\n"

@@ -24,6 +24,8 @@ from submission.solution import (
 )
 from submission.tracks import TRACKS
 
+MOST_NAMES = 10
+"""Largest number of sets that a notice names."""
 ROUNDING = 1e-6
 """Largest difference between a label and a fraction of the set's images, so that six decimals are enough."""
 
@@ -91,10 +93,30 @@ def rescore(
         }
         now = clock()
         solution = ledger.keep_file(solution_bytes(rows))
-        ledger.append(now, "solution", scorer=SCORER, solution=solution, note=reason.strip())
+        ledger.append(
+            now,
+            "solution",
+            scorer=SCORER,
+            solution=solution,
+            what=_what({split_id(name)[1] for name in labels}, set(voids)),
+            before=hashlib.sha256(solution_bytes(before)).hexdigest(),
+            after=solution,
+            note=reason.strip(),
+        )
         for number, score in found.items():
             ledger.append(now, "score", entry=number, scorer=SCORER, solution=solution, **score)
         return len(found), ledger.head
+
+
+def _what(corrected: Collection[str], voided: Collection[str]) -> str:
+    """Returns what a new version of the solution changes, in words that teams read."""
+    parts = {"corrected": sorted(corrected), "voided": sorted(voided)}
+    named = {
+        verb: f"{', '.join(names[:MOST_NAMES])}{' and more' if len(names) > MOST_NAMES else ''}"
+        for verb, names in parts.items()
+        if names
+    }
+    return "; ".join(f"{verb} {names}" for verb, names in named.items())
 
 
 def corrected(

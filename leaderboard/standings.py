@@ -36,6 +36,7 @@ class Standing:
         score: Score in points; nan if the team got no score. MAE and Spearman are nan with fewer than `FEW`
             predictions, and while the competition runs.
         errors: Errors on the scored rows (n,), in points; none while the competition runs.
+        team_id: Public id of the team; "" for a method.
         number: Number of the submission that counts; 0 for a baseline.
         last_submission: Time in UTC, "YYYY-MM-DD hh:mm:ss"; "" for a baseline.
         submissions: Number of the team's submissions, invalid ones included; 0 for a baseline.
@@ -67,6 +68,7 @@ class Standing:
     best: int | None = None
     worst: int | None = None
     rank_groups: tuple[int, ...] = ()
+    team_id: str = ""
 
     @property
     def shake_up(self) -> int | None:
@@ -159,6 +161,7 @@ def _best(competition: Competition, scored: Iterable[Entry]) -> Entry:
 def _team(made: Sequence[Entry], entry: Entry, score: Score) -> Standing:
     return Standing(
         name=made[0].team,
+        team_id=made[0].team_id,
         kind="team",
         score=score,
         number=entry.number,

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+from leaderboard.events import Team, present
 from leaderboard.feedback import public_score, scores_before_end
 from leaderboard.ledger import FINALS, Ledger, opened
 from leaderboard.solutions import version
-from leaderboard.teams import check_team, registered, team_id
+from leaderboard.teams import check_team, registered
 from submission.competition import Competition
 from submission.errors import InvalidSubmission, UnusableInput, printable
 from submission.files import write_text
@@ -168,10 +169,10 @@ def _enter(
 ) -> _Entered:
     """Check a team's limits, score its file, and add it to the open ledger."""
     before = len(ledger.teams())
-    name = registered(competition, ledger, team, now, create)
-    key = team_id(name)
-    made = ledger.made(key)
-    left = check_open(competition, name, [time for _, time, *_ in made], now)
+    counted = registered(competition, ledger, team, now, create)
+    made = ledger.made(counted)
+    rules = present(competition, ledger.changes())
+    left = check_open(rules, counted, [time for _, time, *_ in made], now)
     solution = version(competition, ledger)
     counting = counting_rows(competition, solution)
     scores = score_parts(file.predictions, counting) if file.predictions else {}
@@ -182,8 +183,8 @@ def _enter(
         now,
         "submission",
         entry=number,
-        team=name,
-        team_id=key,
+        team=counted.name,
+        team_id=counted.id,
         file=file.name,
         digest=file.digest,
         status="scored" if scores else "invalid",
@@ -196,7 +197,7 @@ def _enter(
         number=number,
         row=row,
         time=now,
-        team=name,
+        team=counted.name,
         created=len(ledger.teams()) > before,
         left=left,
         same=next((earlier for earlier, _, _, digest in made if digest == file.digest), None),
@@ -242,10 +243,10 @@ def keep_receipt(competition: Competition, number: int, facts: Mapping[str, obje
             write_text(path, json.dumps({"competition": competition.name, "number": number, **facts}) + "\n")
 
 
-def select(
-    competition: Competition, team: str, numbers: Sequence[int], clock: Callable[[], datetime]
-) -> None:
+def select(competition: Competition, team: str, numbers: Sequence[int], clock: Callable[[], datetime]) -> str:
     """Record that the submissions `numbers` count for a team at the end, in place of an earlier choice.
+
+    Returns the ledger's head.
 
     Args:
         competition: Organizer's copy of the competition.
@@ -261,34 +262,37 @@ def select(
         raise UnusableInput(f"choose up to {FINALS} different submissions")
     with opened(competition, writing=True) as ledger:
         now = clock()
-        check_before_deadline(competition, now)
-        name = registered(competition, ledger, check_team(team), now)
-        scored = [number for number, _, status, _ in ledger.made(team_id(name)) if status == "scored"]
+        chooser = registered(competition, ledger, check_team(team), now)
+        check_before_deadline(present(competition, ledger.changes()), chooser, now)
+        scored = [number for number, _, status, _ in ledger.made(chooser) if status == "scored"]
         for number in numbers:
             if number not in scored:
                 valid = ", ".join(map(str, scored[-20:])) or "none yet"
                 raise UnusableInput(
-                    f"submission {number} is not a valid one of team {name!r}; its valid ones are {valid}"
+                    f"submission {number} is not a valid one of team {chooser.name!r}; "
+                    f"its valid ones are {valid}"
                 )
-        ledger.append(now, "selection", team=name, team_id=team_id(name), note=" ".join(map(str, numbers)))
+        chosen = " ".join(map(str, numbers))
+        return ledger.append(now, "selection", team=chooser.name, team_id=chooser.id, note=chosen)
 
 
-def check_open(competition: Competition, team: str, times: Sequence[datetime], now: datetime) -> int | None:
+def check_open(competition: Competition, team: Team, times: Sequence[datetime], now: datetime) -> int | None:
     """Returns the number of submissions that a team may still make today after one now; None for any number.
 
     Days are those of UTC; `times` are those of the team's earlier submissions, and invalid ones count.
     """
     now = now.astimezone(timezone.utc)
-    check_before_deadline(competition, now)
+    check_before_deadline(competition, team, now)
     if competition.total_limit is not None and len(times) >= competition.total_limit:
         raise UnusableInput(
-            f"team {team!r} has made all of its {competition.total_limit:,} submissions; nothing was entered"
+            f"team {team.name!r} has made all of its {competition.total_limit:,} submissions; "
+            "nothing was entered"
         )
     today = [time for time in times if time.astimezone(timezone.utc).date() == now.date()]
     if competition.daily_limit is not None and len(today) >= competition.daily_limit:
         raise UnusableInput(
-            f"team {team!r} has made its {competition.daily_limit:,} submissions of {now:%Y-%m-%d} (UTC); "
-            f"nothing was entered: submit again on {now + timedelta(days=1):%Y-%m-%d}"
+            f"team {team.name!r} has made its {competition.daily_limit:,} submissions of {now:%Y-%m-%d} "
+            f"(UTC); nothing was entered: submit again on {now + timedelta(days=1):%Y-%m-%d}"
         )
     used = ((competition.daily_limit, len(today)), (competition.total_limit, len(times)))
     return min((limit - made - 1 for limit, made in used if limit is not None), default=None)
@@ -300,10 +304,13 @@ def left_text(competition: Competition, left: int | None) -> str:
     return "" if left is None else f", {left:,} left{today}"
 
 
-def check_before_deadline(competition: Competition, now: datetime) -> None:
-    """Refuse a submission or a choice after the deadline."""
-    if competition.deadline is not None and now >= competition.deadline:
+def check_before_deadline(competition: Competition, team: Team, now: datetime) -> None:
+    """Refuse a submission or a choice after the deadline, the team's own if it has a later one."""
+    if competition.deadline is None:
+        return
+    deadline = max(competition.deadline, team.deadline or competition.deadline)
+    if now >= deadline:
         raise UnusableInput(
-            f"the deadline of {competition.name} was {competition.deadline:%Y-%m-%d %H:%M:%S} UTC, and it is "
+            f"the deadline of {competition.name} was {deadline:%Y-%m-%d %H:%M:%S} UTC, and it is "
             f"{now.astimezone(timezone.utc):%Y-%m-%d %H:%M:%S}: nothing was entered"
         )

@@ -8,6 +8,7 @@ import hashlib
 import unicodedata
 from datetime import datetime
 
+from leaderboard.events import Team
 from leaderboard.ledger import Ledger
 from submission.competition import Competition
 from submission.errors import UnusableInput
@@ -53,25 +54,43 @@ def plain(name: str) -> str:
 
 def registered(
     competition: Competition, ledger: Ledger, name: str, now: datetime, create: bool = False
-) -> str:
-    """Returns the name under which a team is registered; with `create` a new one is registered.
+) -> Team:
+    """Returns the team that is registered under a name; with `create` a new one is registered.
 
-    A new name must not be that of a method of the kit, nor read like another team's.
+    Refuses a team that was renamed, merged into another, withdrawn or disqualified.
     """
     teams = ledger.teams()
-    if team_id(name) in teams and team_key(teams[team_id(name)]) == team_key(name):
-        return teams[team_id(name)]
+    for team in teams.values():
+        if team_key(name) in map(team_key, team.names):
+            return _counting(team, teams[team.owner], name)
     if not create:
-        near = difflib.get_close_matches(name, teams.values(), n=3, cutoff=0.5)
+        present = [team.name for team in teams.values()]
+        near = difflib.get_close_matches(name, present, n=3, cutoff=0.5)
         meant = f"did you mean {' or '.join(map(repr, near))}, or" if near else "is it"
         raise UnusableInput(f"team {name!r} is not registered: {meant} a new team (score --new-team)?")
+    check_new_name(competition, ledger, name)
+    ledger.append(now, "team", team=name, team_id=team_id(name))
+    return Team(team_id(name), (name,), team_id(name))
+
+
+def _counting(team: Team, owner: Team, name: str) -> Team:
+    """Returns a team whose submissions count under its own present name."""
+    if owner.state != "active":
+        raise UnusableInput(f"team {owner.name!r} is {owner.state}: nothing of it counts any more")
+    if team_key(name) != team_key(owner.name):
+        raise UnusableInput(f"team {name!r} is now {owner.name!r}: use that name")
+    return team
+
+
+def check_new_name(competition: Competition, ledger: Ledger, name: str, but: Team | None = None) -> None:
+    """Refuse a name that is a method's, or that reads like a name of another team, former ones included."""
     if baseline := baseline_names(competition).get(plain(name)):
         raise UnusableInput(f"team name {name!r} reads like the baseline {baseline!r}: choose another name")
-    for other in teams.values():  # an id has 40 bits, so that somebody could search for another team's
-        if plain(other) == plain(name) or team_id(other) == team_id(name):
-            raise UnusableInput(f"team name {name!r} reads like team {other!r}: use that or another name")
-    ledger.append(now, "team", team=name, team_id=team_id(name))
-    return name
+    for other in ledger.teams().values():
+        for taken in other.names if but is None or other.id != but.id else ():
+            # an id has 40 bits, so that somebody could search for another team's
+            if plain(taken) == plain(name) or team_id(taken) == team_id(name):
+                raise UnusableInput(f"team name {name!r} reads like team {taken!r}: use that or another name")
 
 
 def baseline_names(competition: Competition) -> dict[str, str]:

@@ -42,16 +42,22 @@ def verify(competition: Competition, heads: Collection[str] = ()) -> Verified:
     with opened(competition) as ledger:
         ledger.check_published(competition, heads)
         rows = ledger.rows()
-        entries = ledger.entries()
         problems = chain_problems(rows)
         if not problems:  # otherwise rows say nothing about files
-            solutions = {
-                digest: counting_rows(competition, version(competition, ledger, digest))
-                for digest in {entry.solution for entry in entries}
-            }
-            for entry in entries:
-                problems += _entry_problems(competition, ledger, entry, solutions[entry.solution])
-        return Verified(len(rows), len(entries), ledger.head, tuple(problems))
+            problems += file_problems(competition, ledger)
+        submissions = sum(row["event"] == "submission" for row in rows)
+        return Verified(len(rows), submissions, ledger.head, tuple(problems))
+
+
+def file_problems(competition: Competition, ledger: Ledger) -> Iterator[str]:
+    """Yields a line for every file, stored prediction and score that does not fit its row."""
+    entries = ledger.entries()
+    solutions = {
+        digest: counting_rows(competition, version(competition, ledger, digest))
+        for digest in {entry.solution for entry in entries}
+    }
+    for entry in entries:
+        yield from _entry_problems(competition, ledger, entry, solutions[entry.solution])
 
 
 def _entry_problems(

@@ -55,6 +55,7 @@ def archive_readme(competition: Competition) -> str:
         track="" if competition.track == "accuracy" else f" --track {competition.track}",
         example="\n".join(sample[1:4]),
         rules="\n".join(f"- {rule}" for rule in competition.rules()),
+        notices="".join(f"\n- {escaped(notice)}" for notice in competition.notices) or " none.",
         precision=competition.computes,
         contact=competition.settings.get("contact", "Ask the person who gave you this archive."),
     )

@@ -8,7 +8,9 @@ the organizer, who could write other hashes.
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, get_args
 
@@ -67,6 +69,40 @@ PublicPath = Annotated[str, Field(pattern=f"^{_NAME}(/{_NAME})*$", max_length=40
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Side = Annotated[int, Field(ge=1, le=1 << 20)]
 Limit = Annotated[int, Field(ge=1, le=1_000_000)]
+LONGEST_TEXT = 500
+"""Largest number of characters of a contact and of the reason of a change."""
+LEAST_LIMIT = 3
+"""Smallest default of the number of submissions of a team to a hidden competition."""
+_TIME = re.compile(
+    r"(?P<year>\d{4})-?(?P<month>\d\d)-?(?P<day>\d\d)"
+    r"([T _](?P<hour>\d\d)(:?(?P<minute>\d\d)(:?(?P<second>\d\d(\.\d{3}|\.\d{6})?))?)?)?"
+    r"\s*(?P<offset>Z|[+-]\d\d(:?\d\d)?)?",
+    re.ASCII | re.IGNORECASE,
+)
+"""A time of ISO 8601, extended or basic; without an hour it is a date."""
+
+
+def time_of(text: str) -> datetime:
+    """Returns the time, in UTC, that a text of ISO 8601 is; of a date alone 23:59, without an offset UTC."""
+    parts = _TIME.fullmatch(text.strip())
+    if parts is None or text.strip().isdigit():
+        raise UnusableInput(f"a time as 2026-12-31T23:59 is expected, got {text!r}")
+    clock = f"{parts['hour']}:{parts['minute'] or '00'}:{parts['second'] or '00'}"
+    offset = (parts["offset"] or "Z").upper().replace("Z", "+00:00").replace(":", "")
+    written = f"{parts['year']}-{parts['month']}-{parts['day']}T{clock if parts['hour'] else '23:59:00'}"
+    try:
+        found = datetime.fromisoformat(f"{written}{offset[:3]}:{offset[3:] or '00'}")
+    except ValueError as error:
+        raise UnusableInput(f"{text!r} is no time: {error}") from error
+    return found.astimezone(timezone.utc)
+
+
+def usual_limit(public_sets: int) -> int:
+    """Returns how many submissions a team may make to a hidden competition with so many public sets.
+
+    So few scores leave most of what is unknown about the labels of the public sets (`leaderboard.feedback`).
+    """
+    return max(LEAST_LIMIT, public_sets // 5)
 
 
 class Competition(BaseModel):
@@ -107,6 +143,7 @@ class Competition(BaseModel):
     daily_limit: Limit | None = Field(None, description="submissions of a team per day (UTC)")
     total_limit: Limit | None = Field(None, description="submissions of a team in total")
     deadline: AwareDatetime | None = Field(None, description="time after which submissions are refused")
+    notices: tuple[str, ...] = Field((), description="what changed since the build, a sentence each")
 
     @model_validator(mode="after")
     def _check_names_and_sizes(self) -> Self:
@@ -147,17 +184,20 @@ class Competition(BaseModel):
             raise UnusableInput(f"{path} {_problem(error)}") from error
 
     def save(self) -> None:
-        """Write ``public/competition.json``, atomically: the last step of a build.
+        """Write ``public/competition.json``, atomically: the last step of a build, and of a change.
 
-        If there is a solution, the hashes that `sealed` compares are written to ``private/build.json`` first.
+        If there is a solution, the hashes that `sealed` compares are written to ``private/build.json`` first;
+        those of earlier versions stay, so that a change may stop in between.
         """
         text = self.model_dump_json(indent=2) + "\n"
         record = self.root / RECORD
         if (self.root / SOLUTION).is_file():
             known = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
             files = [file for file in (SOLUTION, DEVIATIONS) if (self.root / file).exists()]
-            known["sha256"] = {file: sha256(self.root / file) for file in files}
-            known["sha256"][DESCRIPTION] = hashlib.sha256(text.encode()).hexdigest()
+            own = hashlib.sha256(text.encode()).hexdigest()
+            before = known.get("sha256", {}).get(DESCRIPTION, [])
+            known["sha256"] = {file: [sha256(self.root / file)] for file in files}
+            known["sha256"][DESCRIPTION] = [*(each for each in before if each != own), own]
             with replacing(record, private=True) as temporary:
                 temporary.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
         write_text(self.root / DESCRIPTION, text)
@@ -194,9 +234,9 @@ class Competition(BaseModel):
         try:
             known = json.loads((self.root / RECORD).read_text(encoding="utf-8"))["sha256"][file]
         except (OSError, ValueError, LookupError, TypeError):
-            known = ""
+            known = []
         data = (self.root / file).read_bytes()
-        if hashlib.sha256(data).hexdigest() != known:
+        if hashlib.sha256(data).hexdigest() not in known:
             raise UnusableInput(
                 f"{self.root / file} is not the file that the build recorded in {RECORD}: restore it from a "
                 f"backup, or remove {self.root / DESCRIPTION} and run the same `unseen build` again (to "

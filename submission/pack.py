@@ -4,7 +4,7 @@ import shutil
 import zipfile
 from pathlib import Path
 
-from submission.competition import DESCRIPTION, LARGEST_DESCRIPTION, Competition
+from submission.competition import DESCRIPTION, LARGEST_DESCRIPTION, RECORD, Competition
 from submission.errors import UnusableInput, unusable, why
 from submission.files import replacing, write_bytes
 
@@ -21,6 +21,8 @@ def write_archive(competition: Competition, out: Path) -> Path:
     top = competition.root.resolve().name
     private = competition.private.resolve()
     competition.check_output(out, ".zip")
+    if (competition.root / RECORD).exists():
+        competition.sealed(DESCRIPTION)
     paths = {name: competition.file(name) for name in sorted(competition.files)}
     paths["competition.json"] = competition.public / "competition.json"
     with (

@@ -5,7 +5,6 @@ placeholder of its option ("metavar"), and "often" for those that a first compet
 import torch are imported where they are needed, so that help texts load none of them.
 """
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import datetime, timezone
@@ -13,21 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from submission.competition import time_of, usual_limit
+
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from starter.data.images.reading import Fit
 
 OFTEN: dict[str, Any] = {"often": True}
-_TIME = re.compile(
-    r"(?P<year>\d{4})-?(?P<month>\d\d)-?(?P<day>\d\d)"
-    r"([T _](?P<hour>\d\d)(:?(?P<minute>\d\d)(:?(?P<second>\d\d(\.\d{3}|\.\d{6})?))?)?)?"
-    r"\s*(?P<offset>Z|[+-]\d\d(:?\d\d)?)?",
-    re.ASCII | re.IGNORECASE,
-)
-"""A time of ISO 8601, extended or basic; without an hour it is a date."""
-LEAST_LIMIT = 3
-"""Smallest default of the number of submissions of a team to a hidden competition."""
 
 
 class Settings(BaseModel, ABC):
@@ -94,14 +86,7 @@ class Settings(BaseModel, ABC):
         """Returns the time that a text of ISO 8601 is; pydantic takes a number for seconds since 1970."""
         if deadline is None or isinstance(deadline, datetime):
             return deadline
-        text = str(deadline).strip()
-        parts = _TIME.fullmatch(text)
-        if parts is None or text.isdigit():
-            raise ValueError(f"a time as 2026-12-31T23:59 is expected, got {deadline!r}")
-        clock = f"{parts['hour']}:{parts['minute'] or '00'}:{parts['second'] or '00'}"
-        offset = (parts["offset"] or "").upper().replace("Z", "+00:00").replace(":", "")
-        written = f"{parts['year']}-{parts['month']}-{parts['day']}T{clock if parts['hour'] else '23:59:00'}"
-        return datetime.fromisoformat(written + (f"{offset[:3]}:{offset[3:] or '00'}" if offset else ""))
+        return time_of(str(deadline))
 
     @field_validator("deadline")
     @classmethod
@@ -140,7 +125,7 @@ class Settings(BaseModel, ABC):
         A hidden competition always has a total limit: so few scores leave most of what is unknown about the
         labels of the public sets (`leaderboard.feedback`).
         """
-        usual = max(LEAST_LIMIT, public_sets // 5) if self.hidden else None
+        usual = usual_limit(public_sets) if self.hidden else None
         return {
             "decimals": self.decimals,
             "deadline": self.deadline,

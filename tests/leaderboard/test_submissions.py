@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from predicted import as_predicted
 from rules import with_rules
 
+from leaderboard.events import Team
 from leaderboard.ledger import Entry, opened
 from leaderboard.publish import publish
 from leaderboard.solutions import rescore
@@ -25,6 +26,7 @@ from submission.predictions import write_predictions
 Clock = Callable[[], datetime]
 NOON = datetime(2026, 5, 10, 12, tzinfo=timezone.utc)
 HOUR = timedelta(hours=1)
+TEAM = Team("ta", ("a",), "ta")
 
 
 def entries(competition: Competition) -> tuple[Entry, ...]:
@@ -137,19 +139,19 @@ def test_messages_do_not_depend_on_hidden_labels(
 
 
 def test_days_are_those_of_utc_and_the_total_bounds_too(competition: Competition) -> None:
-    assert check_open(competition, "a", [NOON] * 10_000, NOON) is None
+    assert check_open(competition, TEAM, [NOON] * 10_000, NOON) is None
     limited = with_rules(competition, daily_limit=2, total_limit=4)
     earlier = [NOON - 13 * HOUR] * 2
     far_east = NOON.astimezone(timezone(13 * HOUR))
     for now in (NOON, far_east):
-        assert check_open(limited, "a", [], now) == 1
-        assert check_open(limited, "a", [*earlier, NOON - 12 * HOUR], now) == 0
+        assert check_open(limited, TEAM, [], now) == 1
+        assert check_open(limited, TEAM, [*earlier, NOON - 12 * HOUR], now) == 0
     with pytest.raises(UnusableInput, match=r"2 submissions of 2026-05-10 .*again on 2026-05-11"):
-        check_open(limited, "a", [NOON, NOON], far_east)
+        check_open(limited, TEAM, [NOON, NOON], far_east)
     with pytest.raises(UnusableInput, match="all of its 4 submissions"):
-        check_open(limited, "a", [*earlier, *earlier], NOON)
+        check_open(limited, TEAM, [*earlier, *earlier], NOON)
     with pytest.raises(UnusableInput, match=r"the deadline of .* was 2026-05-10 12:00:00 UTC"):
-        check_open(with_rules(competition, deadline=NOON), "a", [], far_east)
+        check_open(with_rules(competition, deadline=NOON), TEAM, [], far_east)
 
 
 def test_only_a_teams_own_valid_submissions_can_be_chosen(

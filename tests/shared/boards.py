@@ -19,6 +19,7 @@ TEAM = Standing(
     best=1,
     worst=2,
     rank_groups=(1, 2),
+    team_id="tca978112ca",
 )
 KIT = Standing("constant", "baseline", Score(5.0, 4.0, math.nan, 10), skill=-0.001, rank_groups=(3,))
 BOARD = Board("public", (TEAM, KIT), 2, 1.25)

@@ -49,6 +49,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "history": organizer.history,
     "leaderboard": organizer.leaderboard,
     "rescore": organizer.rescore,
+    "amend": organizer.amend,
+    "team": organizer.team,
     "verify": organizer.verify,
     "audit": organizer.audit,
     "pack": organizer.pack,

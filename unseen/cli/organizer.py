@@ -9,10 +9,24 @@ from typer import Argument, Exit, Option, echo
 
 from submission.errors import UnusableInput
 from unseen.cli import options
-from unseen.cli.options import Changes, Contest, Debug, Device, Json, Network, Predictions, path, text
+from unseen.cli.options import (
+    Changes,
+    Contest,
+    Debug,
+    Device,
+    Json,
+    Network,
+    Predictions,
+    number,
+    path,
+    text,
+)
 
 if TYPE_CHECKING:
     from submission.competition import Competition
+
+
+Reason = Annotated[str, text("The reason, one line, which the board and the archive publish.")]
 
 
 def score(
@@ -89,9 +103,11 @@ def select(
     """
     from leaderboard.submissions import select as choose
 
-    choose(competition, team, numbers, options.now)
+    head = choose(competition, team, numbers, options.now)
     chosen = " and ".join(map(str, numbers))
     echo(f"{team}: " + (f"submission {chosen} counts at the end" if chosen else "the best two count"))
+    echo(f"the ledger's head is {head}")
+    _update(competition)
     options.tell_next("history", competition.root, "--team", team)
 
 
@@ -143,7 +159,7 @@ def leaderboard(
 def rescore(
     competition: Contest,
     *,
-    reason: Annotated[str, text("The reason, one line, recorded in the ledger.")],
+    reason: Reason,
     labels: Annotated[
         list[str], Option("--label", metavar="ID=FRACTION", help="A corrected label. Repeatable.")
     ] = [],
@@ -166,6 +182,64 @@ def rescore(
     corrected = {name: float(value) for name, _, value in pairs}
     scored, head = correct(competition, corrected, set(void), reason, options.now)
     echo(f"submissions scored again: {scored:,}; the ledger's head is {head}")
+    _update(competition)
+
+
+def amend(
+    competition: Contest,
+    *,
+    reason: Reason,
+    deadline: Annotated[str | None, text("New end, as 2026-12-31T23:59 (UTC); none for no end.")] = None,
+    daily_limit: Annotated[int | None, number("Submissions per team and day; 0 for any number.")] = None,
+    total_limit: Annotated[int | None, number("Submissions per team in total; 0 for any number.")] = None,
+    contact: Annotated[str | None, text("Contact for participants.")] = None,
+) -> None:
+    """Change the deadline, a limit or the contact of a running competition (organizers).
+
+    The ledger records the change, and the board and the archive's README say it with its date and reason. In
+    a hidden competition the total limit cannot rise above a fifth of the public sets.
+
+    Example: unseen amend contest --deadline 2099-12-31 --reason "a public holiday"
+    """
+    from leaderboard.changes import amend as change
+
+    amended = change(
+        competition,
+        reason,
+        options.now,
+        deadline=deadline,
+        daily_limit=daily_limit,
+        total_limit=total_limit,
+        contact=contact,
+    )
+    _tell_change(amended)
+
+
+def team(
+    competition: Contest,
+    name: Annotated[str, Argument(metavar="NAME", help="The team's name.")],
+    action: Annotated[str, Argument(metavar="ACTION", help="rename, merge, withdraw, disqualify or extend.")],
+    *,
+    reason: Reason,
+    to: Annotated[str | None, text("The new name, the other team, or the team's own deadline.")] = None,
+) -> None:
+    """Rename, merge, withdraw or disqualify a team, or give it a later deadline (organizers).
+
+    All of the team's submissions stay in the ledger; the board shows what counts from now on, and says the
+    change with its date and reason. merge --to TEAM lets the submissions count for that team.
+
+    Example: unseen team contest ada rename --to "Ada L." --reason "a misspelling"
+    """
+    from leaderboard.changes import change_team
+
+    _tell_change(change_team(competition, name, action, to, reason, options.now))
+
+
+def _tell_change(competition: "Competition") -> None:
+    """Print the newest notice and the ledger's head, and write the board."""
+    from leaderboard.ledger import newest_head
+
+    echo(f"{competition.notices[-1]}\nthe ledger's head is {newest_head(competition)}")
     _update(competition)
 
 

@@ -1,0 +1,248 @@
+"""What changes while a competition runs is recorded, counts from then on, and is said to the teams."""
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from rules import with_rules
+
+from leaderboard.changes import amend, change_team
+from leaderboard.history import history, history_table
+from leaderboard.ledger import ledger_path, opened
+from leaderboard.publish import publish
+from leaderboard.solutions import rescore
+from leaderboard.submissions import select, submit
+from leaderboard.verify import verify
+from submission import Competition, UnusableInput
+from submission.card import cards
+from submission.pack import write_archive
+
+Clock = Callable[[], datetime]
+START = datetime(2026, 1, 1, tzinfo=timezone.utc)
+
+
+def names(competition: Competition) -> list[str]:
+    return [line.name for line in publish(competition).standings if line.kind == "team"]
+
+
+def test_an_amendment_holds_at_once_and_is_told_everywhere(
+    competition: Competition, halves: Path, clock: Clock
+) -> None:
+    before = with_rules(competition, deadline=START + timedelta(hours=3), daily_limit=1)
+    submit(before, halves, "A", clock)
+    amended = amend(
+        before,
+        "a holiday",
+        clock,
+        deadline="2026-02-01",
+        daily_limit=2,
+        total_limit=9,
+        contact="ada@example.org",
+    )
+    assert amended == Competition.open(before.root)
+    assert (amended.deadline, amended.daily_limit, amended.total_limit) == (
+        datetime(2026, 2, 1, 23, 59, tzinfo=timezone.utc),
+        2,
+        9,
+    )
+    submit(before, halves, "A", clock)  # by who still has the old rules in hand
+    with pytest.raises(UnusableInput, match="has made its 2 submissions"):
+        submit(before, halves, "A", clock)
+    published = publish(before)
+    notice = "2026-01-01: the deadline is now 2026-02-01 23:59:00+00:00 (before: 2026-01-01 03:00:00+00:00)"
+    readme = cards(amended)["README.md"].replace("\\", "")
+    for text in (published.html.read_text(), published.markdown.read_text().replace("\\", ""), readme):
+        assert notice in text
+        assert "Reason: a holiday" in text
+    assert "The deadline is 2026-02-01 23:59:00 UTC." in readme
+    assert "ada@example.org" in readme
+    with pytest.raises(UnusableInput, match="nothing would change"):
+        amend(amended, "again", clock, daily_limit=2)
+    freed = amend(amended, "no end", clock, deadline="none", daily_limit=0, total_limit=0, contact="")
+    assert (freed.deadline, freed.daily_limit, freed.total_limit) == (None, None, None)
+    assert "contact" not in freed.settings
+    assert verify(freed).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "nothing would change"),
+        ({"deadline": "20301231"}, "a time as 2026"),
+        ({"deadline": "2026-13-01"}, "is no time"),
+        ({"daily_limit": -1}, "--daily-limit"),
+        ({"contact": "a\nb"}, "--contact must be a line"),
+        ({"total_limit": 4}, "more than 3 submissions"),
+        ({"total_limit": 0}, "more than 3 submissions"),
+    ],
+)
+def test_what_an_amendment_cannot_be(
+    competition: Competition, clock: Clock, values: dict[str, object], message: str
+) -> None:
+    hidden = with_rules(competition, visibility="hidden", total_limit=2)
+    with pytest.raises(UnusableInput) as refused:
+        amend(hidden, "why", clock, **values)  # type: ignore[arg-type]
+    assert message.replace("--", "").replace("-", "_") in str(refused.value).replace("-", "_")
+    with opened(hidden) as ledger:
+        assert ledger.rows() == []
+    assert amend(hidden, "why", clock, total_limit=3).total_limit == 3
+
+
+def test_what_is_stopped_between_ledger_and_folder_follows(
+    competition: Competition, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(Competition, "save", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            amend(competition, "why", clock, daily_limit=2)
+    assert Competition.open(competition.root).daily_limit is None
+    publish(competition)
+    assert Competition.open(competition.root).daily_limit == 2
+
+
+def test_a_team_gets_another_name_and_keeps_its_id(
+    competition: Competition, halves: Path, perfect: Path, clock: Clock
+) -> None:
+    submit(competition, halves, "ada", clock)
+    board = publish(competition).csv.read_text()
+    change_team(competition, "ADA", "rename", "Ada L.", "a misspelling", clock)
+    assert publish(competition).csv.read_text() == board.replace(",ada,", ",Ada L.,")
+    with pytest.raises(UnusableInput, match=r"team 'ada' is now 'Ada L.'"):
+        submit(competition, perfect, "ada", clock)
+    with pytest.raises(UnusableInput, match="reads like team 'ada'"):
+        submit(competition, perfect, "a-d-a", clock)
+    submit(competition, perfect, "Ada L.", clock)
+    assert [(each["team"], each["counts_for"]) for each in history(competition, "ada")] == [
+        ("ada", "Ada L."),
+        ("Ada L.", "Ada L."),
+    ]
+    submit(competition, halves, "bob", clock)
+    with pytest.raises(UnusableInput, match=r"reads like team 'Ada L\.'"):
+        change_team(competition, "bob", "rename", "ada l", "envy", clock)
+    change_team(competition, "Ada L.", "rename", "ADA", "its first name", clock)
+    assert names(competition) == ["ADA", "bob"]
+
+
+def test_merged_teams_count_as_one(
+    competition: Competition, halves: Path, perfect: Path, clock: Clock
+) -> None:
+    limited = with_rules(competition, total_limit=3)
+    submit(limited, halves, "a", clock)
+    submit(limited, perfect, "b", clock)
+    select(limited, "b", [2], clock)
+    submit(limited, halves, "c", clock)
+    change_team(limited, "b", "merge", "a", "one laboratory", clock)
+    change_team(limited, "a", "merge", "c", "another", clock)
+    (line,) = publish(limited).standings
+    assert (line.name, line.score.rmse, line.submissions) == ("c", 0.0, 3)
+    with pytest.raises(UnusableInput, match="team 'b' is now 'c'"):
+        submit(limited, halves, "b", clock)
+    with pytest.raises(UnusableInput, match="has made all of its 3 submissions"):
+        submit(limited, halves, "c", clock)
+    select(limited, "c", [2, 3], clock)
+    with opened(limited) as ledger:
+        assert [(each.handed_in_by, each.team, each.final) for each in ledger.entries()] == [
+            ("a", "c", False),
+            ("b", "c", True),
+            ("c", "c", True),
+        ]
+    with pytest.raises(UnusableInput, match="with itself"):
+        change_team(limited, "c", "merge", "C", "why", clock)
+    assert verify(limited).problems == ()
+
+
+@pytest.mark.parametrize(("action", "state"), [("withdraw", "withdrawn"), ("disqualify", "disqualified")])
+def test_a_team_that_is_gone_counts_no_more(
+    competition: Competition, halves: Path, clock: Clock, action: str, state: str
+) -> None:
+    submit(competition, halves, "a", clock)
+    submit(competition, halves, "b", clock)
+    change_team(competition, "a", action, None, "it asked", clock)
+    assert names(competition) == ["b"]
+    assert f"2026-01-01: team a is {state}. Reason: it asked" in publish(competition).html.read_text()
+    for attempt in (
+        lambda: submit(competition, halves, "a", clock),
+        lambda: change_team(competition, "b", "merge", "a", "why", clock),
+    ):
+        with pytest.raises(UnusableInput, match=f"team 'a' is {state}"):
+            attempt()
+    shown = history_table(Competition.open(competition.root), history(competition))
+    assert "a (does not count)" in shown
+    assert "Reason: it asked" in shown
+    assert verify(competition).problems == ()
+
+
+def test_a_team_gets_a_late_day_and_private_scores_wait_for_it(
+    competition: Competition, halves: Path, clock: Clock
+) -> None:
+    ended = with_rules(competition, deadline=START + timedelta(hours=3))
+    for team in ("a", "b"):
+        submit(ended, halves, team, clock)
+    change_team(ended, "a", "extend", "2026-01-02T00:00", "ill", clock)
+    with pytest.raises(UnusableInput, match="was 2026-01-01 03:00:00"):
+        submit(ended, halves, "b", clock)
+    submit(ended, halves, "a", clock)
+    with pytest.raises(UnusableInput, match="2026-01-02 00:00:00"):
+        publish(ended, START + timedelta(hours=23))
+    assert publish(ended, START + timedelta(hours=24)).private_csv
+    with pytest.raises(UnusableInput, match="give a later time"):
+        change_team(ended, "a", "extend", "2026-01-01T12:00", "ill", clock)
+    with pytest.raises(UnusableInput, match="no deadline"):
+        change_team(amend(ended, "why", clock, deadline="none"), "b", "extend", "2026-03-01", "ill", clock)
+
+
+@pytest.mark.parametrize(
+    ("action", "to"), [("rename", None), ("withdraw", "b"), ("delete", None), ("extend", "soon")]
+)
+def test_what_cannot_be_done_with_a_team(
+    competition: Competition, halves: Path, clock: Clock, action: str, to: str | None
+) -> None:
+    submit(competition, halves, "a", clock)
+    with pytest.raises(UnusableInput):
+        change_team(competition, "a", action, to, "why", clock)
+    with pytest.raises(UnusableInput, match="give a reason"):
+        change_team(competition, "a", "withdraw", None, "  ", clock)
+    assert names(competition) == ["a"]
+
+
+def test_a_rescore_is_told(competition: Competition, halves: Path, clock: Clock) -> None:
+    submit(competition, halves, "a", clock)
+    rescore(competition, {"cnn/test_0001": 0.5}, {"test_0002"}, "a mix-up", clock)
+    publish(competition)
+    (notice,) = Competition.open(competition.root).notices
+    assert notice.startswith("2026-01-01: corrected test_0001; voided test_0002; the solution ")
+    assert notice.endswith("Reason: a mix-up")
+
+
+def test_an_edited_description_is_not_packed(competition: Competition, tmp_path: Path) -> None:
+    path = competition.public / "competition.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"daily_limit": 99}))
+    with pytest.raises(UnusableInput, match="is not the file that the build recorded"):
+        write_archive(Competition.open(competition.root), tmp_path / "a.zip")
+    assert list(tmp_path.glob("*.zip*")) == []
+    shutil.rmtree(competition.private)  # a participant has no record
+    assert write_archive(Competition.open(competition.root), tmp_path / "a.zip").exists()
+
+
+def test_a_ledger_of_another_version_is_refused(competition: Competition, halves: Path, clock: Clock) -> None:
+    submit(competition, halves, "a", clock)
+    connection = sqlite3.connect(ledger_path(competition))
+    connection.execute("PRAGMA user_version = 2")
+    connection.close()
+    with pytest.raises(UnusableInput, match="is of format 2, this kit reads 3"):
+        submit(competition, halves, "a", clock)
+
+
+def test_private_scores_are_those_of_the_files(competition: Competition, halves: Path, clock: Clock) -> None:
+    submit(competition, halves, "a", clock)
+    connection = sqlite3.connect(ledger_path(competition))
+    connection.execute("UPDATE files SET predictions = zeroblob(64)")
+    connection.commit()
+    connection.close()
+    publish(competition)
+    with pytest.raises(UnusableInput, match="submission 1 has other predictions than its file"):
+        publish(competition, START + timedelta(days=9))
