@@ -32,11 +32,7 @@ def read_classes(path: Path) -> tuple[str, ...]:
 
 
 def places(names: Sequence[str], classes: Sequence[str], path: Path) -> list[int]:
-    """Returns the place of each name in `classes`; accents may be composed or not.
-
-    Raises:
-        UnusableInput: a name of `path` is no class; a class that looks like it is named, both escaped.
-    """
+    """Returns the place of each name in `classes`; accents may be composed or not."""
     numbers = {composed(label): number for number, label in enumerate(classes)}
     if strange := [name for name in names if composed(name) not in numbers]:
         look = _look(strange[0])

@@ -46,14 +46,7 @@ class Deep:
 
 @dataclass(frozen=True)
 class Range:
-    """The range of a set's values.
-
-    Attributes:
-        low: Least value.
-        high: Largest value.
-        floats: True if the values are floats.
-        named: The values of white that the files name; 0 of a file that names none.
-    """
+    """The range of a set's values; `named` are the values of white in its files, 0 if one has none."""
 
     low: float
     high: float
@@ -112,8 +105,7 @@ def as_pixels(values: NDArray[Any], white: float) -> Pixels:
 def deep_file(data: bytes) -> Deep | None:
     """Returns the values of a PNG or TIFF file with more than 8 bits a value; None for any other file.
 
-    Pillow keeps the upper 8 bits of those that have colours, and opens no floats with colours. Raises
-    ValueError if such a file cannot be decoded.
+    Pillow keeps the upper 8 bits of those that have colours, and opens no floats with colours.
     """
     tags: dict[int, Any] = {}
     if data.startswith(_TIFF):

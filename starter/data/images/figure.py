@@ -28,9 +28,9 @@ def new_figure(width: float, height: float) -> Drawn:
 def new_panels(
     count: int, most: int, width: float, height: float, right: float = 0.0, above: float = 0.0
 ) -> tuple[Drawn, NDArray[np.object_]]:
-    """Returns a figure of `count` panels, at most `most` in a row, and the axes of all, the rest empty.
+    """Returns a figure of `count` panels of width x height inches, `most` in a row, and the axes of all.
 
-    A panel has width x height inches; `right` and `above` are left for what belongs to all.
+    The axes of places without a panel are off; `right` and `above` are left for what belongs to all.
     """
     down, across = -(-count // most), min(count, most)
     figure = new_figure(width * across + right, height * down + above)

@@ -1,7 +1,4 @@
-"""Trees of image files in a folder or a zip, which are read one by one without unpacking the zip.
-
-`starter.data.images.reading` decodes the images.
-"""
+"""Trees of image files in a folder or a zip, which are read one by one without unpacking the zip."""
 
 import io
 import os
@@ -60,11 +57,8 @@ _HEAD = 64  # bytes
 class Tree:
     """The files below a folder, or below a folder inside a zip.
 
-    Attributes:
-        path: Path given by the user.
-        files: Relative paths with "/", sorted, accents composed, without hidden files and those of systems.
-        visited: Relative paths of the folders.
-        open_file: Function that opens one of `files` to read its bytes.
+    `files` are relative paths with "/", sorted, accents composed, without hidden files and those of systems;
+    `visited` are the paths of the folders.
     """
 
     path: Path
@@ -81,10 +75,7 @@ class Tree:
             raise unusable(self.path / file, f"cannot be read ({why(error)})") from error
 
     def images(self, depth: int) -> tuple[str, ...]:
-        """Returns the image files `depth` folders down or deeper; an image above these folders is refused.
-
-        One line on the error stream lists other files.
-        """
+        """Returns the images `depth` folders down or deeper, and tells of other files; none may be above."""
         layout = "/".join((*("<set>", "<class>")[2 - depth :], "<image>"))
         chosen = self.every_image()
         if not chosen or (above := [file for file in chosen if file.count("/") < depth]):
@@ -168,8 +159,7 @@ def _first(names: Sequence[str]) -> str:
 def open_tree(path: Path) -> Iterator[Tree]:
     """Yield the tree at `path`: a folder, a zip, or a folder in a zip, as ``photos.zip/animals``.
 
-    Links below a folder are followed, but for those to files and folders that are in it anyhow. A zip's
-    members are read in memory, in the order of their names; nothing is extracted.
+    Links are followed, but for those to what is below the folder anyhow. Zips are read in memory.
     """
     whole = container(path)
     if whole.is_dir():
@@ -225,8 +215,7 @@ def _named(path: Path, files: Iterable[tuple[str, str]]) -> dict[str, str]:
 def _walk(root: Path) -> tuple[list[str], tuple[str, ...]]:
     """Returns the visible files and folders below a folder, each of them once, by its real path.
 
-    Links are followed last. One is passed over that leads to a folder that was visited, to one that it is in,
-    or to a file of the tree.
+    Links are followed last, and passed over if they lead to what was visited or to a folder they are in.
     """
     waiting = deque([("", os.path.realpath(root))])
     links, seen = deque[tuple[str, str]](), dict[str, str]()

@@ -14,13 +14,7 @@ from submission.arrays import IntArray, Pixels
 
 @dataclass(frozen=True)
 class ImageSet:
-    """A named set of images of one size.
-
-    Attributes:
-        name: Name of the set, for file names and messages.
-        images: Pixels, uint8 (n, h, w, 3), RGB, n >= 1.
-        labels: Class indices from 0, int64 (n,); None if they are unknown.
-    """
+    """Images uint8 (n, h, w, 3), RGB, n >= 1, with their classes from 0, int64 (n,); None if unknown."""
 
     name: str
     images: Pixels
@@ -76,9 +70,9 @@ class ImageSet:
         return [hashlib.blake2b(row.data, digest_size=16).digest() for row in rows]
 
     def without_repeats(self, seen: set[bytes], called: str) -> "ImageSet | None":
-        """Returns the images without duplicates and those with a hash in `seen`; None if none are left.
+        """Returns the images without duplicates and those with a hash in `seen`, to which theirs are added.
 
-        Their hashes are added to `seen`. One line says how many are left out of the set that is `called` so.
+        None if none are left; one line says how many are left out of the set that is `called` so.
         """
         rows = []
         for row, digest in enumerate(self.hashes()):
@@ -93,10 +87,7 @@ class ImageSet:
         return self.take(np.array(rows)) if rows else None
 
     def shared(self, others: "Iterable[ImageSet]") -> dict[str, int]:
-        """Returns the number of distinct images that are also in each of `others`, by name, without zeros.
-
-        Only images with identical pixels are found, not crops or recompressed copies.
-        """
+        """Returns the number of images of equal pixels in each of `others`, by name, without zeros."""
         mine = set(self.hashes())
         counts = ((other.name, len(mine.intersection(other.hashes()))) for other in others)
         return {name: count for name, count in counts if count}

@@ -34,13 +34,10 @@ MANY = 0.1
 
 @dataclass(frozen=True)
 class Fit:
-    """Resizing of images to one size, and the allowed fraction of unreadable images.
+    """Resizing of images to one size, and the largest fraction `skip` of unreadable ones, which are left out.
 
-    Attributes:
-        size: Height and width of all images in pixels; None for the most common size.
-        resize: "crop" scales an image to cover the size and takes the centre, "pad" scales it to fit inside
-            and adds black borders, "stretch" does not keep the proportions.
-        skip: Largest fraction of unreadable images, in [0, 1); they are named and omitted.
+    `size` is height and width, None for the commonest. "crop" scales an image to cover the size and takes the
+    centre, "pad" scales it to fit inside and adds black borders, "stretch" does not keep the proportions.
     """
 
     size: tuple[int, int] | None = None
@@ -84,20 +81,11 @@ def _padded(image: Pixels, size: tuple[int, int]) -> Pixels:
 
 
 def read_images(tree: Tree, files: Sequence[str], fit: Fit | None = None) -> tuple[Pixels, IntArray]:
-    """Decode `files` of `tree` in their order.
+    """Returns images of `files`, uint8 (n, h, w, 3), RGB, and the index of each one's file, int64 (n,).
 
-    Grey images get three equal channels, palettes and CMYK become RGB, transparency is dropped, values of
-    more than 8 bits are reduced to 8 (`starter.data.images.depth`), the first picture of an animation is
-    taken, and EXIF's orientation is applied. One line says so where images are blank or repeated.
-
-    Args:
-        tree: Tree with the files.
-        files: Paths of the files in the tree.
-        fit: Size of the images; if it or its size is None, images of several sizes are resized to the most
-            common size, and one line on the error stream says so.
-
-    Returns:
-        Pixels, uint8 (n, h, w, 3), RGB, and the index of each image's file, int64 (n,), ascending.
+    Transparency is dropped, the first picture of an animation is taken, EXIF's orientation is applied, values
+    of more than 8 bits are reduced to 8. Images of several sizes are resized to the commonest, if `fit` gives
+    none.
     """
     fit, depth = fit or Fit(), _Depth(tree, files)
     images: Pixels | None = None

@@ -27,14 +27,7 @@ POOL, MIX = "pool", "mix"
 
 @dataclass(frozen=True)
 class Mix:
-    """Specification of a mix.
-
-    Attributes:
-        name: Name of the mix.
-        seed: Seed of the drawn images and of their order.
-        ood_set: Name of the OOD set.
-        ind, ood: Numbers of IND and of OOD images.
-    """
+    """Specification of a mix: seed of the draw and of the order, numbers of IND and OOD images."""
 
     name: str
     seed: int
@@ -60,11 +53,7 @@ class Mix:
     def rows(self, ind_pool: int, ood_pool: int) -> tuple[IntArray, BoolArray]:
         """Returns each image's row in its pool, int64 (n,), and True for images of the OOD pool, bool (n,).
 
-        No image is drawn twice.
-
-        Args:
-            ind_pool: Number of images of the IND pool.
-            ood_pool: Number of images of the OOD pool.
+        No image is drawn twice from the pools of `ind_pool` and `ood_pool` images.
         """
         drawn = []
         for stream, wanted, pool in ((MIX_IND, self.ind, ind_pool), (MIX_OOD, self.ood, ood_pool)):

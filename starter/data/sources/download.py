@@ -29,10 +29,7 @@ def cache_folder() -> Path:
 
 
 def fetch(url: str, digest: str, folder: Path) -> Path:
-    """Returns the path of a published file in `folder`; it is downloaded if missing or different.
-
-    `digest` is its SHA-256 or the start of it.
-    """
+    """Returns a published file in `folder`, downloaded unless it is there with a SHA-256 from `digest` on."""
     from torch.hub import download_url_to_file
 
     path = folder / url.rpartition("/")[2]

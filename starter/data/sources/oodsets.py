@@ -42,17 +42,10 @@ def load_ood_sets(
     seed: int = 0,
     stream: Worded = OOD_IMAGES,
 ) -> dict[str, ImageSet]:
-    """Returns the OOD sets at `path` by name, without those that overlap with the IND classes.
+    """Returns the OOD sets at `path` by name, without those that overlap with the IND classes, and `exclude`.
 
-    Args:
-        path: Path of a folder or zip with one folder per data set, and images at any depth below; "" for the
-            embedded sets.
-        classes: Names of the IND classes; the sets in `OVERLAPPING` for them are omitted.
-        fit: Size of the images, the source's in a competition, and the allowed fraction of unreadable ones.
-        exclude: Names of further sets to omit.
-        limit: Largest number of images of each set, drawn uniformly by `seed`.
-        seed: Seed of the draw, and of the embedded images.
-        stream: Stream of random numbers for the draw.
+    The path is of a folder or zip with one folder per data set, and images at any depth below; "" of the
+    embedded sets. Of each set at most `limit` images are drawn uniformly by `seed` from the `stream`.
     """
     if not path:
         embedded = other_glyphs(seed)
@@ -94,12 +87,7 @@ def set_name(folder: str) -> str:
 
 
 def without_shared(sets: Mapping[str, ImageSet], ind: Sequence[ImageSet]) -> dict[str, ImageSet]:
-    """Returns the sets without images that are also IND or in an earlier set; empty sets are omitted.
-
-    Args:
-        sets: OOD sets by name.
-        ind: Sets with every IND image.
-    """
+    """Returns the sets without images that are also IND or in an earlier set; empty sets are omitted."""
     seen = {digest for images in ind for digest in images.hashes()}
     kept = {}
     for name, images in sets.items():
@@ -109,13 +97,7 @@ def without_shared(sets: Mapping[str, ImageSet], ind: Sequence[ImageSet]) -> dic
 
 
 def kept_sets(known: Sequence[str], classes: Sequence[str], exclude: Iterable[str]) -> list[str]:
-    """Returns the names of the OOD sets that are not excluded.
-
-    Args:
-        known: Names of OOD sets.
-        classes: Names of the IND classes; the sets in `OVERLAPPING` for them are omitted.
-        exclude: Further names to omit, in lower or upper case.
-    """
+    """Returns the `known` names of OOD sets without `OVERLAPPING` ones and those to `exclude`."""
     unwanted = {name.casefold() for name in exclude}
     if strange := sorted(unwanted - {name.casefold() for name in known}):
         raise UnusableInput(f"--exclude {strange[0]}: no such OOD set; there are {', '.join(known)}")

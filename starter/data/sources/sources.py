@@ -27,21 +27,12 @@ _CIFAR10_FOLDER = "cifar-10-batches-py"
 
 
 def load_source(spec: str, seed: int = 0, fit: Fit | None = None) -> Splits:
-    """Returns the splits of a source of labelled images.
+    """Returns the splits of a source of labelled images; duplicates are left out, which a line says.
 
-    Duplicate images are omitted, and their number is printed. Without a test split, half of each class is
-    held out instead, shuffled by `seed`; the classifier must have been trained on the other half only, which
-    is `train`.
-
-    Args:
-        spec: Key of `SOURCES` or a path: a folder or zip of ``<class>/<image>``, or of
-            ``train/<class>/<image>`` and ``test/<class>/<image>``; a folder inside a zip, as in
-            ``photos.zip/animals``; an ``.npz`` with `images` (n, h, w, 3), `labels` (n,) and
-            optionally `classes` (k,), their names; or torchvision's folder of CIFAR-10. Classes are in the
-            order of their sorted names (`in_order`), those of an ``.npz`` in its own. Images may be in
-            subfolders of the classes' folders.
-        seed: Seed of the splits, and of the images of "glyphs".
-        fit: Size of the images of a path; by default the most common one.
+    `spec` is a key of `SOURCES` or a path: a folder or zip of ``<class>/<image>`` or of these in ``train/``
+    and ``test/``; a folder inside a zip; an ``.npz`` with `images`, `labels` and optionally the `classes`'
+    names; or torchvision's folder of CIFAR-10. Without a test split, half of each class is held out, shuffled
+    by `seed`; the classifier must have been trained on the other half only, which is `train`.
     """
     fit = fit or Fit()
     if spec in SOURCES:
@@ -71,9 +62,8 @@ def load_source(spec: str, seed: int = 0, fit: Fit | None = None) -> Splits:
 def set_names(path: str | Path, classes: Sequence[str] = ()) -> list[str]:
     """Returns the paths of the labelled sets at `path`, sorted, for `load_images`.
 
-    A folder or zip of ``<set>/<class>/<image>`` holds several sets, as do a folder of ``.npz`` files and the
-    layouts of `starter.data.sources.npy_sets`; anything else that `load_images` reads is one set. Folders
-    below those of `classes` are parts of a class, not classes of a set.
+    A folder or zip of ``<set>/<class>/<image>``, a folder of ``.npz`` files and layouts of `npy_sets` hold
+    several. Folders below those of `classes` are parts of a class, not classes of a set.
     """
     path = Path(path)
     if stored := stored_sets(path):
@@ -97,14 +87,8 @@ def load_images(
 ) -> ImageSet:
     """Returns one labelled set with natural shift, named after the last part of `path`, in its files' order.
 
-    Args:
-        path: Path of a folder or zip of ``<class>/<image>``, of a folder in a zip, of a set in a layout of
-            `sources.npy_sets`, or of an ``.npz`` as in `load_source` (without `classes`, its labels are
-            indices of the given ones).
-        classes: Class names of the source in label order; the set may lack some of them.
-        limit: Largest number of images, drawn uniformly by `seed`; None for all.
-        seed: Seed of the draw.
-        fit: Size of the images, the source's in a competition; by default the most common one.
+    See `set_names` for the path; the labels of an ``.npz`` without `classes` are indices of the given ones.
+    At most `limit` images are drawn uniformly by `seed`.
     """
     path, fit = Path(path), fit or Fit()
     if (stored := stored_set(path)) is not None:

@@ -55,8 +55,7 @@ def wu_palmer(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> 
 def mean_similarity(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> FloatArray:
     """Returns the mean of the three measures, in (0, 1]: (n, m). Leacock & Chodorow's is divided by log 2D.
 
-    Source: Recalcati et al. 2023, Toward a Realistic Benchmark for Out-of-Distribution Detection, section IV.
-    The paper does not say how the measures are scaled.
+    Source: Recalcati et al. 2023, section IV, which does not say how the measures are scaled.
     """
     ways = _Ways(wordnet, first, second)
     edges = ways.shortest()
@@ -127,10 +126,7 @@ def assigned(
     candidates: Sequence[Matches],
     judge: Callable[[str, Match, Match, float], Verdict],
 ) -> list[ClassEntry]:
-    """Returns the ID classes, then every candidate, dropped if it is unmatched.
-
-    `judge` decides by its synset, its match, the nearest ID class and their similarity.
-    """
+    """Returns ID classes, then candidates as `judge`(synset, match, nearest ID class, similarity) says."""
     if not known.by_synset:
         raise UnusableInput(f"{known.source}: no ID class has a synset; name some by --overrides")
     entries = []
@@ -174,16 +170,10 @@ def similarity_benchmark(
 ) -> list[ClassEntry]:
     """Assign every candidate class by its distance to the nearest ID class, 1 - mean similarity.
 
-    Up to `threshold` it is ID (oodness 0 if the synset is that of an ID class, else 1), up to `NEAR` it is
-    near (2), beyond it far (3). Source: Recalcati et al. 2023, section IV.
-
-    Args:
-        wordnet: Taxonomy.
-        known: ID classes; they come first in the manifest.
-        candidates: Classes to assign, by source.
-        threshold: Largest distance of ID classes, in [0, 1]; .40, .45 and .50 are the paper's.
-        hyponyms: True to assign hyponyms of ID classes to ID at any distance (oodness 1), unlike the paper:
-            by its measure a golden retriever is as far from a dog as a gazelle from a deer.
+    Up to `threshold` (.40, .45 or .50 in the paper) it is ID (oodness 0 if the synset is an ID class's, else
+    1), up to `NEAR` near (2), beyond it far (3). `hyponyms` of ID classes are ID (1) at any distance, unlike
+    in the paper: by its measure a golden retriever is as far from a dog as a gazelle from a deer. Source:
+    Recalcati et al. 2023, section IV.
     """
     if not 0 <= threshold <= NEAR:
         raise UnusableInput(f"--threshold {threshold:g}: 0 to {NEAR:g}, the largest distance of near classes")
@@ -231,12 +221,6 @@ def prune(
 
     Of the remaining classes, sisters (with a hypernym in common with an ID class) are near, oodness 2, and
     the others far, 3. A dropped class has oodness 0 if it is an ID class, 1 in steps 2, 3 and 5, else none.
-
-    Args:
-        wordnet: Taxonomy.
-        known: ID classes.
-        pool: Classes to prune, by source.
-        excluded: Synsets in a form for `WordNet.synset`.
     """
     boundary = _Boundary(wordnet, known, [wordnet.synset(name) for name in excluded])
 

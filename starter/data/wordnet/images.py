@@ -37,16 +37,9 @@ def load_class_images(
 ) -> ImageSet:
     """Returns the images of the classes `entries` (k), in their order, then in that of their files.
 
-    Args:
-        entries: Classes of one manifest, from `read_manifest`; their assignments are not used.
-        root: Location of a source's class folders: in ``root/SOURCE``, in ``root/SOURCE.zip``, or in root
-            itself, a folder or zip. If they are in ``train/`` and ``test/``, those in test are used.
-        fit: Size of the images, and how they are resized; no image is left out.
-        per_class: Largest number of images of a class, drawn without replacement; None for all.
-        seed: Seed of the draw.
-
-    Returns:
-        The set "classes"; its labels are indices into `entries`.
+    Labels are indices into `entries`. Folders of classes are in ``root/SOURCE``, ``root/SOURCE.zip``, or root
+    itself, a folder or zip; if they are in ``train/`` and ``test/``, those in test are used. Of a class at
+    most `per_class` images are drawn by `seed`.
     """
     files, rng = class_files(entries, root), CLASS_IMAGES(seed)
     if per_class is not None:
@@ -90,16 +83,8 @@ def balanced_halves(
 ) -> dict[str, list[Files]]:
     """Returns each class's files in two halves, each with as many ID as OOD images and balanced classes.
 
-    Source: Recalcati et al. 2023, section IV (stratified sampling, tables II to IV).
-
-    Args:
-        files: Files of each of the k classes.
-        ood: True for OOD classes (k,).
-        seed: Seed of the draw.
-        limit: Largest number of images of either kind in a half; None for all of the rarer kind.
-
-    Returns:
-        The halves "validation" and "test", without common files.
+    Source: Recalcati et al. 2023, section IV (stratified sampling, tables II to IV). `ood` (k,) tells the OOD
+    classes; `limit` is the largest number of images of either kind in a half.
     """
     counts = np.array([len(own) for own in files])
     half = min(counts[ood].sum(), counts[~ood].sum()) // 2
@@ -163,17 +148,9 @@ def write_halves(
 ) -> str:
     """Write validation and test halves of a manifest's images, and return a text that counts them.
 
-    Each half has as many ID as OOD images, drawn as evenly from the classes as possible. Labels are 0 for ID
-    and 1 for OOD. Written are validation.npz, test.npz and classes.csv, which has the number of images of
-    each class in either half, in their order.
-
-    Args:
-        manifest: CSV file.
-        images: Folder with the sources' class folders; see `load_class_images`.
-        out: Folder to write to.
-        limit: Largest number of ID images in a half; None for all.
-        id_up_to: Key of `READINGS`.
-        seed: Seed of the draw.
+    Written are validation.npz and test.npz, labels 0 for ID and 1 for OOD, and classes.csv, which has the
+    number of images of each class in either half, in their order. `limit` is the largest number of ID images
+    in a half.
     """
     entries = [entry for entry in read_manifest(manifest, id_up_to) if entry.assignment != "dropped"]
     ood = np.array([entry.ood for entry in entries])
@@ -200,15 +177,7 @@ def load_class_sets(
     per_class: int | None = None,
     seed: int = 0,
 ) -> dict[str, ImageSet]:
-    """Returns the images of the OOD sets of a manifest, by name.
-
-    Args:
-        chosen: Classes of each set, from `class_sets`.
-        root: Folder with the sources' class folders; see `load_class_images`.
-        fit: Size of the images, and how they are resized.
-        per_class: Largest number of images of a class, drawn by `seed`; None for all.
-        seed: Seed of the draw.
-    """
+    """Returns the images of the sets of `class_sets`, by name; see `load_class_images`."""
     entries = [entry for members in chosen.values() for entry in members]
     found = load_class_images(entries, Path(root), fit, per_class, seed)
     ends = np.cumsum([len(members) for members in chosen.values()])
@@ -221,19 +190,12 @@ def load_class_sets(
 def class_sets(
     manifest: str, reading: str = "", classes_per_set: int = 1, exclude: Iterable[str] = ()
 ) -> dict[str, tuple[ClassEntry, ...]]:
-    """Returns the OOD classes of each set of a manifest, by the set's name.
+    """Returns the near and far classes of each OOD set of a manifest, by the set's name.
 
-    A name is FAMILY_near_SOURCE or FAMILY_far_SOURCE. The family is the part before the first underscore and
-    stands for a meaning. Classes of one synset have one family, by whatever names their sources have them, so
-    that no split of families has a meaning on both sides.
-
-    Args:
-        manifest: CSV file; ID and dropped classes are left out.
-        reading: Key of `READINGS`.
-        classes_per_set: Number of meanings to join in a set, all near or all far. The set and its family are
-            named after the first. Meanings are joined in the order of their synsets' ids, in which WordNet
-            has related ones side by side.
-        exclude: Names of sets to leave out.
+    It is FAMILY_near_SOURCE or FAMILY_far_SOURCE; the family stands for a meaning. Classes of one synset have
+    one family, by whatever names their sources have them, so that no split of families has a meaning on both
+    sides. `classes_per_set` meanings, all near or all far, are joined in the order of their synsets' ids, in
+    which WordNet has related ones side by side; the set is named after the first.
     """
     families = _families([entry for entry in read_manifest(manifest, reading) if entry.ood])
     if classes_per_set > 1:

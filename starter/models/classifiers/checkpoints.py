@@ -63,11 +63,7 @@ _ZIP = b"PK\x03\x04"
 
 
 def open_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Returns the named tensors in a file, and the metadata of safetensors (none for another form).
-
-    Raises:
-        UnusableInput: the file holds no state, with what it is instead.
-    """
+    """Returns the named tensors in a file, and the metadata of safetensors (none for another form)."""
     if path.is_dir():
         raise unusable(path, "is a folder: name the file of the weights in it")
     try:
@@ -150,10 +146,7 @@ def _state(path: Path, loaded: Any, depth: int = 0) -> dict[str, Tensor]:
 
 
 def renamed(path: Path, tensors: Mapping[str, Tensor], expected: Collection[str]) -> dict[str, Tensor]:
-    """Returns tensors under the names that a network has for them, whatever a program put before these.
-
-    Counters that the network does not have are left out; a name that it lacks stays as it is.
-    """
+    """Returns tensors under the names that a network has for them, without counters that it lacks."""
     found: dict[str, Tensor] = {}
     source: dict[str, str] = {}
     for name, tensor in tensors.items():

@@ -107,18 +107,11 @@ def load_classifier(
     size: tuple[int, int] | None = None,
     engine: str = "torch",
 ) -> Classifier:
-    """Returns the classifier of a command's argument NAME=WEIGHTS.
+    """Returns the classifier of a command's argument NAME=WEIGHTS, see `specs` and `Classifier`.
 
-    Args:
-        spec: Name and weights, see `specs`. A file's architecture is that of its metadata, or else NAME;
-            ``@none`` after a library's or a user's network declares that no layer gives its logits.
-        classes: Names of the k classes, in the order of the logits.
-        precision: Precision, see Classifier.
-        device: Device, see Classifier.
-        size: Height and width of the images in pixels. A library's or a user's network is run on such images
-            to find the layer that gives its logits, if it is not named; without `size` it is the last linear
-            layer defined.
-        engine: Engine, see Classifier.
+    A file's architecture is that of its metadata, or else NAME. A library's or a user's network is run on
+    images of this `size` to find the layer that gives its logits, if it is not named (``@none``: no layer
+    does); without a size it is the last linear layer defined.
     """
     parsed, k = _checked(spec), len(classes)
     if parsed.network and not parsed.weights:
@@ -186,8 +179,7 @@ def read_classifier(
 def save_classifier(classifier: Classifier, path: Path) -> None:
     """Write a classifier as safetensors, atomically and with reproducible bytes.
 
-    The metadata hold `arch`, `mean` and `std` (comma-separated) and `classes` (a JSON list). Name, precision,
-    device and engine are chosen on reading.
+    Name, precision, device and engine are chosen on reading.
     """
     state = classifier.network.state_dict()
     tensors = {name: tensor.cpu().contiguous().clone() for name, tensor in state.items()}  # none share memory
@@ -214,10 +206,7 @@ def classifier_of(parts: Mapping[str, Any]) -> Classifier:
 
 
 def headed(network: Network, arch: str, size: tuple[int, int] | None, classes: int) -> str:
-    """Returns the architecture's name, for a library's or a user's network with the layer of the logits.
-
-    If `arch` names no layer, the network is run on images of this size, if there is one, to find it.
-    """
+    """Returns the architecture's name, for a library's or a user's network with the layer of the logits."""
     if not isinstance(network, BodyNetwork):
         return arch
     if size and "@" not in arch:
@@ -226,10 +215,10 @@ def headed(network: Network, arch: str, size: tuple[int, int] | None, classes: i
 
 
 def begin_with(network: Network, arch: str, start: str) -> tuple[Triple, Triple]:
-    """Load initial weights into a network of `arch` before training, except a last layer for other classes.
+    """Load initial weights into a network before training, except a last layer for other classes.
 
-    `start` is "pretrained" for a library's own weights, or the path of a weights file. Returns mean and
-    standard deviation of the input.
+    `start` is "pretrained" for a library's own, or a file's path. Returns mean and standard deviation of the
+    input.
     """
     if start == "pretrained":
         spec = Spec.parse(arch)
@@ -292,10 +281,7 @@ def _normalisation(network: Network) -> tuple[Triple, Triple]:
 
 
 def _of_classes(network: Network, arch: str) -> list[str]:
-    """Returns the names of the tensors that depend on the number of classes: the last layer's.
-
-    If that layer is unknown, they are the tensors with different shapes for two and three classes.
-    """
+    """Returns the names of the last layer's tensors; if it is unknown, of those that the classes shape."""
     if network.head is None:
         two, three = (new_network(arch, classes).state_dict() for classes in (2, 3))
         return [name for name in two if two[name].shape != three[name].shape]

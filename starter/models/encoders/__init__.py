@@ -21,10 +21,7 @@ class ImageEncoder(Protocol):
         """Name that identifies the encoder and its weights; a LAID matrix or a probe belongs to it."""
 
     def encode_images(self, images: Pixels) -> FloatArray:
-        """Returns the features, finite float32 (n, l), of uint8 RGB images (n, h, w, 3).
-
-        Each row depends on its image only.
-        """
+        """Returns features, finite float32 (n, l), of uint8 images (n, h, w, 3), each row of its own."""
 
 
 class Encoder(ImageEncoder, Protocol):
@@ -38,11 +35,8 @@ class Encoder(ImageEncoder, Protocol):
 class EncoderPair:
     """An encoder from any two functions; their features are checked and scaled to length 1.
 
-    Attributes:
-        name: Name of the encoder, to be changed when the weights change.
-        image_function: Function from uint8 images (n, h, w, 3) to features (n, l).
-        text_function: Function from a list of m texts to features (m, l).
-        prompts: Texts for a class in zero-shot classification, with "{}" for its name.
+    The name is to be changed when the weights change. `prompts` are texts for a class in zero-shot
+    classification, with "{}" for its name.
     """
 
     name: str
@@ -61,12 +55,7 @@ class EncoderPair:
 
 @dataclass(frozen=True)
 class ImageFunction:
-    """An image encoder from any function; its features are checked and not scaled.
-
-    Attributes:
-        name: Name of the encoder, to be changed when the weights change.
-        function: Function from uint8 images (n, h, w, 3) to features (n, l).
-    """
+    """An image encoder from any function; its features are checked and not scaled."""
 
     name: str
     function: Callable[[Pixels], FloatArray]

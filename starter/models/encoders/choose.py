@@ -45,11 +45,7 @@ Triple = tuple[float, ...]
 
 
 def load_encoder(text: str, device: str = "cpu") -> Encoder:
-    """Returns the encoder that `text` names.
-
-    That is "embedded" for the encoder of the embedded glyphs; a file of an encoder of the kit; or
-    ``clip:MODEL`` or ``module:function``, see `Spec`.
-    """
+    """Returns the encoder named: "embedded", a file of the kit's, ``clip:MODEL`` or ``module:function``."""
     spec, named = Spec.parse(text), text.removeprefix(ZERO_SHOT)
     if spec.library == CLIP:
         return clip_encoder(spec.name, spec.weights, device)
@@ -62,10 +58,10 @@ def load_encoder(text: str, device: str = "cpu") -> Encoder:
 def load_image_encoder(
     text: str, device: str = "cpu", precision: str = "float32", engine: str = "torch"
 ) -> ImageEncoder:
-    """Returns the encoder of images that `text` names.
+    """Returns the encoder of images that is named: one of `REFEREES`, after "zero-shot:" if texts are used.
 
-    That is one of `REFEREES`, after "zero-shot:" if its texts are to be used. The kit's own encoders run on
-    the CPU; precision and engine are those of lite0 and the libraries' networks.
+    The kit's own encoders run on the CPU; precision and engine are those of lite0 and the libraries'
+    networks.
     """
     spec, named = Spec.parse(text), text.removeprefix(ZERO_SHOT)
     if named == LITE0:
@@ -103,17 +99,9 @@ def _pretrained(
     label: str,
     asked: tuple[str, str, str],
 ) -> ImageFunction:
-    """Returns a network without its last layer as an encoder.
+    """Returns `features`, a network without its last layer, as an encoder, for images resized bicubically.
 
     Its name is the label with size, precision and the start of the weights' SHA-256.
-
-    Args:
-        network: The network.
-        features: Module from normalised images (n, 3, size, size) to features (n, l).
-        size: Height and width in pixels to which images are resized, by bicubic interpolation.
-        normalisation: Mean and standard deviation of the input on [0, 1], per RGB channel.
-        label: Name of the network.
-        asked: Engine, precision and device, see `Runner`.
     """
     digest = hashlib.sha256()
     for key, tensor in sorted(network.state_dict().items()):

@@ -19,8 +19,8 @@ _BATCH = 64
 def clip_encoder(model: str, weights: str = "", device: str = "cpu") -> EncoderPair:
     """Returns an open_clip model, such as ViT-B-32, with the weights of a file, or of a tag to download.
 
-    A file is read without unpickling code. "" stands for the first tag, such as laion2b_s34b_b79k. The name
-    has the tag, or the start of the file's SHA-256.
+    "" stands for the first tag, such as laion2b_s34b_b79k. The name has the tag, or the start of the file's
+    SHA-256.
     """
     open_clip = _open_clip()
     tags = open_clip.list_pretrained_tags_by_model(model)

@@ -42,8 +42,7 @@ _BATCH = 500
 class TwoTower(nn.Module):
     """Two towers: four 3 x 3 convolutions of `widths` for images, a linear map for texts.
 
-    The convolutions have batch normalisation; the map is applied to the sum of word vectors, so meaning and
-    style are additive in a text's features.
+    The map is applied to the sum of word vectors, so meaning and style are additive in a text's features.
     """
 
     def __init__(self, words: int, widths: Sequence[int]) -> None:
@@ -72,13 +71,7 @@ def words_of(text: str) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class TwoTowerEncoder:
-    """A trained TwoTower as an `Encoder`.
-
-    Attributes:
-        network: Network in evaluation mode, on the CPU.
-        phrases: Phrases of its training captions, by attribute: the first are meanings, the others
-            covariates. Their words are its vocabulary.
-    """
+    """A trained TwoTower, in evaluation mode on the CPU, as an `Encoder`; it knows the words of `phrases`."""
 
     network: TwoTower
     phrases: tuple[tuple[str, ...], ...]
@@ -170,8 +163,7 @@ def train_encoder(
 ) -> TwoTowerEncoder:
     """Train an encoder on captioned images; half of the loss is for captions with the meaning only.
 
-    The same seed and number of threads give the same weights on the same machine. `epochs` are the numbers of
-    passes over the easy images, and then over all.
+    `epochs` are the numbers of passes over the easy images, and then over all.
     """
     words = vocabulary(data.phrases)
     with torch.random.fork_rng(devices=[]):
@@ -234,11 +226,6 @@ def photo_encoder(sources: Sequence[str], *, out: Path, seed: int = 0) -> str:
 
     It learns from captions that name an image's class and the operation applied to it. 52,000 images take
     eight minutes of processor time. The source "glyphs" alone gives the encoder that comes with the kit.
-
-    Args:
-        sources: Sources, as for build.
-        out: New .safetensors file.
-        seed: Seed of everything random.
     """
     if out.exists():
         raise UnusableInput(f"{out} exists already: name another file, or take it away")

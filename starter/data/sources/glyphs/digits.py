@@ -44,16 +44,11 @@ _Draw = Callable[[int, Generator], FloatArray]
 class Look:
     """The look of digits. A field of two numbers is the range of a uniform draw for each image.
 
-    Attributes:
-        faces: Names of typefaces, each equally likely; "handwriting" is that of the part.
-        backdrops: Keys of `BACKDROPS`, each equally likely.
-        height: Height of a digit in pixels.
-        inverted: Share of light digits on dark backdrops, in [0, 1]; the others are dark on light.
-        contrast: Difference in luminance of ink and mean backdrop, in [0, 1].
-        weight: Pixels added to the stroke on either side.
-        noise: Standard deviation of Gaussian pixel noise, in [0, 1].
-        outline: Half the width in pixels of the inked outline; None for solid digits.
-        neighbours: True to show parts of other digits to the left and right.
+    Faces and backdrops are equally likely each; "handwriting" is that of the part. Lengths are in pixels:
+    `height`, `weight` (added to the stroke on either side), `outline` (half the width of the inked one; None
+    for solid). Others are in [0, 1]: the share `inverted` of light digits, the `contrast` in luminance of ink
+    and mean backdrop, the deviation of Gaussian `noise`. `neighbours` shows parts of other digits on both
+    sides.
     """
 
     faces: tuple[str, ...] = ("handwriting", "dejavu", "dejavu")
@@ -90,8 +85,7 @@ NATURAL: dict[str, Look] = {
 def glyph_splits(seed: int) -> Splits:
     """Returns the embedded data: 16,000 training images, and 2,000, 4,000, 1,000, 3,000 in the other parts.
 
-    Every part has equally many images of each digit. About a third are handwritten, by writers of that part
-    only (except for one who may be on both sides of a border); the others are typeset.
+    Digits are balanced. About a third are handwritten, by writers of that part only, but for one at a border.
     """
     parts = []
     for index, (name, (n, rows)) in enumerate(PARTS.items()):
@@ -101,14 +95,9 @@ def glyph_splits(seed: int) -> Splits:
 
 
 def natural_set(family: str, n: int, seed: int, name: str, part: str = "test_base") -> ImageSet:
-    """Returns `n` labelled images of one family of natural shift, shuffled, digits balanced up to one image.
+    """Returns `n` labelled images of one family of `NATURAL`, shuffled, digits balanced up to one image.
 
-    Args:
-        family: Key of `NATURAL`.
-        n: Number of images.
-        seed: Seed, an int >= 0. That of a hidden set must be kept private, since it gives the labels away.
-        name: Name of the set.
-        part: Key of `PARTS`, whose handwriting is used.
+    `part` is the one of `PARTS` whose handwriting is used. The seed gives the labels away.
     """
     rng = GLYPHS(seed, zlib.crc32(family.encode()))
     _, rows = PARTS[part]

@@ -59,8 +59,7 @@ class Block(nn.Module):
 class RepVGGA0(Network):
     """RepVGG-A0 in its training form; 1280 features.
 
-    Names and shapes are those of `cifar10_repvgg_a0` in github.com/chenyaofo/pytorch-cifar-models. `stages`
-    gives the maps of stages 0 to 4, with 48, 48, 96, 192 and 1280 channels.
+    Names and shapes are those of `cifar10_repvgg_a0` in github.com/chenyaofo/pytorch-cifar-models.
     """
 
     def __init__(self, num_classes: int) -> None:
