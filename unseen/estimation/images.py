@@ -14,9 +14,8 @@ import numpy as np
 from baselines.accuracy.gated import Gated
 from baselines.contract.families import blocks
 from baselines.contract.intervals import Remoteness
-from starter.data.images.classes import in_order, places
 from starter.data.images.files import open_tree
-from starter.data.images.imageset import ImageSet
+from starter.data.images.imageset import ImageSet, in_order, places
 from starter.data.images.reading import Fit, read_images
 from starter.data.sets.recipe import draw_recipes
 from starter.data.sets.rendering import FromRecipe

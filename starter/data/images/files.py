@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from starter.data.images.classes import in_order
+from starter.data.images.imageset import in_order
 from submission.errors import UnusableInput, tell_once, unusable, why
 from submission.files import composed
 
@@ -260,6 +260,11 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
             return sorted((each for each in entries if is_visible(each.name)), key=lambda each: each.name)
     except OSError as error:
         raise unusable(folder, f"cannot be listed ({why(error)})") from error
+
+
+def cache_folder() -> Path:
+    """Returns the folder of downloads: `unseen` in $XDG_CACHE_HOME, or in ~/.cache."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unseen"
 
 
 def container(path: Path) -> Path:

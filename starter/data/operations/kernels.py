@@ -7,14 +7,25 @@ into a slice, Numba compiles the text of an error for seconds. Images are uint8 
 results are written to `out`, of the same kind.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
-from starter.data.images.kernel import kernel
 from submission.arrays import BoolArray, FloatArray, IntArray, Pixels
 
 ROW_PIXELS = 512
 """Pixels that `warp_affine` reads at a time."""
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Returns the function, compiled on first use and kept beside its file or in the user's cache folder."""
+    try:
+        return njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # neither folder can be written
+        return njit(nogil=True)(function)
 
 
 @kernel

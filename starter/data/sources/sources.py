@@ -9,11 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from starter.data.images.arrays import as_set, read_arrays
-from starter.data.images.classes import places
-from starter.data.images.files import Tree, container, is_visible, open_tree
-from starter.data.images.imageset import ImageSet
+from starter.data.images.files import Tree, cache_folder, container, is_visible, open_tree
+from starter.data.images.imageset import ImageSet, places
 from starter.data.images.reading import Fit, read_images, tell_sameness
-from starter.data.sources.download import cache_folder
 from starter.data.sources.glyphs.digits import glyph_splits
 from starter.data.sources.npy_sets import load_stored, stored_set, stored_sets
 from starter.data.sources.splits import Splits, hold_out, split

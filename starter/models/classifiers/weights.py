@@ -3,6 +3,7 @@
 A weights file is read without unpickling, and its tensors are checked against a network.
 """
 
+import http.client
 import json
 import re
 import reprlib
@@ -16,7 +17,7 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from starter.data.sources.download import OFFICIAL, cache_folder, fetch
+from starter.data.images.files import cache_folder
 from starter.models.classifiers.checkpoints import COUNTERS, open_checkpoint, renamed
 from starter.models.classifiers.classifier import Classifier, check_device
 from starter.models.classifiers.networks import ARCHITECTURES, new_network
@@ -25,7 +26,22 @@ from starter.models.classifiers.networks.libraries import pretrained_classes, pr
 from starter.models.classifiers.networks.network import Network
 from starter.models.classifiers.specs import Spec
 from submission.errors import UnusableInput, unusable
-from submission.files import composed, write_bytes
+from submission.files import composed, replacing, sha256, write_bytes
+
+_RELEASES = "https://github.com/chenyaofo/pytorch-cifar-models/releases/download"
+
+#: Architecture -> weights trained on CIFAR-10, as the DataCV challenges used them: their address, and their
+#: SHA-256 or the known start of it.
+OFFICIAL = {
+    "resnet56": (
+        f"{_RELEASES}/resnet/cifar10_resnet56-187c023a.pt",
+        "187c023aee0c9cf3093a682d9447a538cbaf5489f7ae78a7df4edf2246ce380b",
+    ),
+    "repvgg_a0": (
+        f"{_RELEASES}/repvgg/cifar10_repvgg_a0-ef08a50e.pt",
+        "ef08a50e",  # all that the publisher's file name tells
+    ),
+}
 
 SHOWN_PROBLEMS = 3
 
@@ -287,6 +303,23 @@ def _of_classes(network: Network, arch: str) -> list[str]:
         return [name for name in two if two[name].shape != three[name].shape]
     own, head = network.state_dict(), head_name(network)
     return [name for name in (f"{head}.weight", f"{head}.bias") if name in own]
+
+
+def fetch(url: str, digest: str, folder: Path) -> Path:
+    """Returns a published file in `folder`, downloaded unless it is there with a SHA-256 from `digest` on."""
+    from torch.hub import download_url_to_file
+
+    path = folder / url.rpartition("/")[2]
+    if path.is_file() and sha256(path).startswith(digest):
+        return path
+    try:
+        with replacing(path) as temporary:
+            download_url_to_file(url, str(temporary), digest)
+    except (OSError, RuntimeError, http.client.HTTPException) as error:
+        raise UnusableInput(
+            f"cannot download {url} to {folder}: {error}; get the file some other way and pass NAME=PATH"
+        ) from error
+    return path
 
 
 def head_name(network: Network) -> str:

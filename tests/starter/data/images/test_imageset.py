@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from starter.data.images.classes import in_order, places, read_classes
+from starter.data.images.imageset import in_order, places, read_classes
 from submission.errors import UnusableInput
 
 
