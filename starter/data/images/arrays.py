@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from starter.data.images.depth import Deep, Range, as_pixels
+from starter.data.images.depth import Range, as_pixels
 from starter.data.images.imageset import ImageSet
 from submission.errors import unusable, why
 from submission.files import replacing
@@ -64,10 +64,9 @@ def as_images(path: Path, values: np.ndarray) -> np.ndarray:
         return values
     if values.dtype == np.bool_:
         return as_pixels(values.astype(np.uint8), 1)
-    deep = Deep(values)
-    if not deep.finite:
+    if not np.isfinite(values).all():
         raise unusable(path, "images hold values that are NaN or infinite")
-    found = Range.of([deep])
+    found = Range.of([(values, 0)])
     try:
         found.tell(path)
     except ValueError as error:

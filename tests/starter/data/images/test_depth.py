@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageOps, TiffImagePlugin
 
-from starter.data.images.depth import Deep, Range, as_pixels, deep_file
+from starter.data.images.depth import Range, as_pixels, deep_file
 from starter.data.images.files import open_tree
 from starter.data.images.reading import read_images
 from submission.errors import UnusableInput
@@ -161,4 +161,4 @@ def test_a_file_cut_short_is_refused(tmp_path: Path) -> None:
 
 def test_white_is_255_and_what_is_beyond_is_white() -> None:
     values = np.array([0.0, 0.5, 1.0, 1.05, -0.05])
-    assert as_pixels(values, Range.of([Deep(values)]).white()).tolist() == [0, 128, 255, 255, 0]
+    assert as_pixels(values, Range.of([(values, 0)]).white()).tolist() == [0, 128, 255, 255, 0]
