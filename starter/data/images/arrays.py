@@ -47,10 +47,7 @@ def as_set(path: Path, name: str, arrays: Mapping[str, np.ndarray], classes: Seq
 
 
 def as_images(path: Path, values: np.ndarray) -> np.ndarray:
-    """Returns images of `path` as uint8 (n, h, w, 3), or as they are if their form is no usual one.
-
-    Floats and 16 bits: see `Range`. One or three channels may stand before the rows, or be missing.
-    """
+    """Returns images of `path` as uint8 (n, h, w, 3), or as they are if their form is no usual one."""
     if values.dtype.kind not in "biuf" or not 3 <= values.ndim <= 4 or 0 in values.shape:
         return values
     if values.ndim == 3:

@@ -55,11 +55,7 @@ _HEAD = 64  # bytes
 
 @dataclass(frozen=True)
 class Tree:
-    """The files below a folder, or below a folder inside a zip.
-
-    `files` are relative paths with "/", sorted, accents composed, without hidden files and those of systems;
-    `visited` are the paths of the folders.
-    """
+    """The files below a folder, or below a folder inside a zip: visible ones, sorted, accents composed."""
 
     path: Path
     files: tuple[str, ...]
@@ -77,7 +73,7 @@ class Tree:
     def images(self, depth: int) -> tuple[str, ...]:
         """Returns the images `depth` folders down or deeper, and tells of other files; none may be above."""
         layout = "/".join((*("<set>", "<class>")[2 - depth :], "<image>"))
-        chosen = self.every_image()
+        chosen = self.every_image
         if not chosen or (above := [file for file in chosen if file.count("/") < depth]):
             reason = f"{above[0]} is in no folder" if chosen else "no images"
             raise unusable(self.path, f"{reason}; images are expected as {self.path}/{layout}")
@@ -86,7 +82,7 @@ class Tree:
 
     def holds_images(self, depth: int) -> bool:
         """Returns True if an image file is `depth` folders down."""
-        return any(file.count("/") == depth for file in self.every_image())
+        return any(file.count("/") == depth for file in self.every_image)
 
     def second_folders(self) -> dict[str, frozenset[str]]:
         """Returns the subfolders with images of each top folder; the entry is empty if it has none."""
@@ -97,7 +93,7 @@ class Tree:
         """Returns the image files at any depth below each top folder; an empty folder has an empty entry."""
         folders = {*self.empty_folders(), *(file.partition("/")[0] for file in self.files if "/" in file)}
         found: dict[str, list[str]] = {folder: [] for folder in sorted(folders)}
-        for file in self.every_image():
+        for file in self.every_image:
             if "/" in file:
                 found[file.partition("/")[0]].append(file)
         return {folder: tuple(files) for folder, files in found.items()}
@@ -107,15 +103,9 @@ class Tree:
         full = {file.partition("/")[0] for file in self.files}
         return tuple(sorted({folder.partition("/")[0] for folder in self.visited} - full))
 
-    def every_image(self) -> tuple[str, ...]:
-        """Returns the image files at any depth: by their suffix, or without one by their first bytes.
-
-        If no file has the suffix of an image, the first bytes of all decide.
-        """
-        return self._images
-
     @cached_property
-    def _images(self) -> tuple[str, ...]:
+    def every_image(self) -> tuple[str, ...]:
+        """The image files at any depth: by their suffix, or if that says nothing by their first bytes."""
         ends = {file: PurePosixPath(file).suffix.lower() for file in self.files}
         sure = {file for file, end in ends.items() if end in SUFFIXES}
         open_to = {file for file, end in ends.items() if not (sure and _TYPE.fullmatch(end))} - sure
@@ -157,10 +147,7 @@ def _first(names: Sequence[str]) -> str:
 
 @contextmanager
 def open_tree(path: Path) -> Iterator[Tree]:
-    """Yield the tree at `path`: a folder, a zip, or a folder in a zip, as ``photos.zip/animals``.
-
-    Links are followed, but for those to what is below the folder anyhow. Zips are read in memory.
-    """
+    """Yield the tree of a folder, of a zip, which is read in memory, or of a folder in it, as ``x.zip/a``."""
     whole = container(path)
     if whole.is_dir():
         files, folders = _walk(whole)

@@ -77,10 +77,7 @@ class ImageSet:
         return [hashlib.blake2b(row.data, digest_size=16).digest() for row in rows]
 
     def without_repeats(self, seen: set[bytes], called: str) -> "ImageSet | None":
-        """Returns the images without duplicates and those with a hash in `seen`, to which theirs are added.
-
-        None if none are left; one line says how many are left out of the set that is `called` so.
-        """
+        """Returns the images without duplicates and those `seen`, to which theirs are added; None if none."""
         rows = []
         for row, digest in enumerate(self.hashes()):
             if digest not in seen:
@@ -101,11 +98,7 @@ class ImageSet:
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
-    """Returns names of classes in label order: as numbers if all are whole numbers, else as texts.
-
-    >>> in_order(["10", "9", "1"]), in_order(["10", "9", "b"])
-    (('1', '9', '10'), ('10', '9', 'b'))
-    """
+    """Returns names of classes in label order: as numbers if all are whole numbers, else as texts."""
     texts = sorted(names)
     return tuple(sorted(texts, key=int) if all(map(_WHOLE.fullmatch, texts)) else texts)
 

@@ -85,9 +85,8 @@ def _padded(image: Pixels, size: tuple[int, int]) -> Pixels:
 def read_images(tree: Tree, files: Sequence[str], fit: Fit | None = None) -> tuple[Pixels, IntArray]:
     """Returns images of `files`, uint8 (n, h, w, 3), RGB, and the index of each one's file, int64 (n,).
 
-    Transparency is dropped, the first picture of an animation is taken, EXIF's orientation is applied, values
-    of more than 8 bits are reduced to 8. Images of several sizes are resized to the commonest, if `fit` gives
-    none.
+    Transparency is dropped, the first picture of an animation is taken, EXIF's orientation is applied. Images
+    of several sizes are resized to the commonest, if `fit` gives none.
     """
     fit, of_set = fit or Fit(), cache(lambda: _range(tree, files))
     images: Pixels | None = None

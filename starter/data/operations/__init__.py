@@ -45,11 +45,7 @@ POLICIES = {
 
 
 def groups_of(text: str) -> tuple[str, ...]:
-    """Returns the operation groups in a text with names joined by "+".
-
-    >>> groups_of("wide+natural-like")
-    ('wide', 'natural-like')
-    """
+    """Returns the operation groups in a text with names joined by "+"."""
     names = tuple(text.split("+"))
     for name in names:
         if name not in GROUPS:
@@ -63,10 +59,7 @@ def policy_of(group: str) -> Policy:
 
 
 def new_operations(group: str) -> tuple[str, ...]:
-    """Returns the operations that are new to a method trained on sets of `group`: the corruptions it lacks.
-
-    For one trained on corruptions only they are the default group; for "wide" there are none.
-    """
+    """Returns the corruptions that sets of `group` lack; for "corruptions", the operations of "default"."""
     seen = {OPERATIONS[name].family for each in groups_of(group) for name in GROUPS[each]}
     others = GROUPS["default" if group == "corruptions" else "corruptions"]
     return tuple(name for name in others if OPERATIONS[name].family not in seen)

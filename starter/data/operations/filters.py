@@ -53,10 +53,7 @@ def gaussian(values: Tensor, sigma: float, mode: str = "edge", truncate: float =
 
 
 def gaussian_each(values: Tensor, sigmas: Tensor, radii: Tensor) -> Tensor:
-    """Blur each image (b, c, h, w) by its own Gaussian, of sigma and whole radius (b,) in pixels; float32.
-
-    OpenCV's blur, borders reflected at the outermost pixels' centres; sigma 0 leaves an image unchanged.
-    """
+    """Blur images (b, c, h, w) by their sigma and whole radius (b,) as OpenCV, borders reflected; float32."""
     radius = int(radii.max())
     steps = torch.arange(-radius, radius + 1)
     weights = torch.exp(-0.5 * (steps / sigmas.double().clamp(min=1e-3)[:, None]) ** 2)
@@ -74,8 +71,7 @@ def _blurred(values: Tensor, weights: FloatArray, mode: str) -> Tensor:
 def motion_blur(images: Tensor, radius: float, sigma: float, degrees: FloatArray) -> Tensor:
     """Blur uint8 (b, c, h, w) along half-lines of 2 radius + 1 pixels in directions (b,); float32.
 
-    Weights are half a Gaussian, places rounded to whole pixels, as in ImageMagick; the edge continues
-    outside.
+    Weights are half a Gaussian, places are rounded to whole pixels, as in ImageMagick; the edge continues.
     """
     b, c, h, w = images.shape
     steps = np.arange(2 * int(radius) + 1)
@@ -169,10 +165,7 @@ def ice(noise: Generator, n: int, side: int) -> Tensor:
 
 
 def water(liquid: FloatArray) -> FloatArray:
-    """Returns the light on drops of liquid, (b, h, w) in [0, 1].
-
-    A rare value above 1 is clipped; in the authors' code it wraps around to a dark spot.
-    """
+    """Returns the light on drops of liquid, (b, h, w), clipped to [0, 1], where the authors' wraps around."""
     layers = (np.clip(liquid, 0, 1) * 255).astype(np.uint8)
     light = layers * np.stack([_relief(layer) for layer in layers]).astype(np.float32)
     return light / np.maximum(light.max((1, 2), keepdims=True), 1)

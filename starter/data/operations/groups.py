@@ -206,11 +206,7 @@ def _rain(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
 
 
 def _rain_layer(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
-    """Returns the image under a layer of drops: a pixel has a drop with probability `density`.
-
-    They are thinned out in places by `patchiness`, blurred along `degrees` over `speed` times the image's
-    size.
-    """
+    """Returns images under drops of some density, thinned in places, blurred by `speed` times the size."""
     b, _, h, w = images.shape
     small = [max(int(0.985 * side), 1) for side in (h, w)]
     density, patchiness = (drawn[name][:, None, None, None] for name in ("density", "patchiness"))

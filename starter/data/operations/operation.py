@@ -124,10 +124,7 @@ TILE = 50
 
 
 def by_tiles(step: Callable[..., Tensor], images: Tensor, *others: Tensor) -> Tensor:
-    """Returns `to_uint8` of the output of `step` on uint8 images (b, 3, h, w) and other tensors (b, ...).
-
-    `step` maps each image independently to float32; it gets few at a time, which fit the processor's cache.
-    """
+    """Returns `to_uint8` of `step`, which maps each image by itself: the few given at a time fit a cache."""
     result = torch.empty_like(images)
     tensors = (result, images, *others)
     for out, *part in zip(*(tensor.split(TILE) for tensor in tensors), strict=True):

@@ -51,10 +51,7 @@ class Mix:
         return self.ind + self.ood
 
     def rows(self, ind_pool: int, ood_pool: int) -> tuple[IntArray, BoolArray]:
-        """Returns each image's row in its pool, int64 (n,), and True for images of the OOD pool, bool (n,).
-
-        No image is drawn twice from the pools of `ind_pool` and `ood_pool` images.
-        """
+        """Returns images' rows in their pools, int64 (n,), none twice, and True for OOD ones, bool (n,)."""
         drawn = []
         for stream, wanted, pool in ((MIX_IND, self.ind, ind_pool), (MIX_OOD, self.ood, ood_pool)):
             if wanted > pool:

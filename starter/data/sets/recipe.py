@@ -73,23 +73,14 @@ SELECTIONS: dict[str, Mapping[str, Check]] = {
 
 @dataclass(frozen=True)
 class Recipe:
-    """Specification of a set made from a base.
+    """Specification of a set made from a base: its name, seed >= 0, and pairs (operation, params), in order.
 
-    Attributes:
-        name: Name of the set, at most 80 letters, digits and `_.-`.
-        seed: Seed of all draws, an int >= 0.
-        ops: Pairs (operation, params), in order. The first may select images: `sample {"n": 500}` draws n
-            without replacement, in random order; `resample_classes {"n": 500, "concentration": 0.5}` draws
-            class priors from a symmetric Dirichlet distribution, and n images without replacement by them
-            (the share of a class without further images goes to the others); `among {"n": 500, "rows":
-            "..."}` draws n of the images listed by `packed`, a sub-population. Without a selection the set is
-            the whole base in its order. The other operations are names in OPERATIONS, applied to every image.
-
-    >>> recipe = Recipe("train_0001", 7, (("sample", {"n": 500}), ("color", {})))
-    >>> recipe.to_json()
-    '{"name": "train_0001", "ops": [["sample", {"n": 500}], ["color", {}]], "seed": 7}'
-    >>> sorted(recipe.families)
-    ['color']
+    The first operation may select images, else the set is the whole base in its order: `sample {"n": 500}`
+    draws n without replacement, in random order; `resample_classes {"n": 500, "concentration": 0.5}` draws
+    class priors from a symmetric Dirichlet distribution, and n images without replacement by them (the share
+    of a class without further images goes to the others); `among {"n": 500, "rows": "..."}` draws n of the
+    images listed by `packed`, a sub-population. The other operations are names in OPERATIONS, applied to
+    every image.
     """
 
     name: str
@@ -270,9 +261,6 @@ def draw_recipes(
     Groups joined by "+" take turns, set by set. `policy` are fields of `Policy`; those that are not given (or
     empty) are the group's. `clusters` are the cluster of each base image, int64, from hard to easy: a
     sub-population is neighbouring ones, see `neighbours`, and a plain sample without them.
-
-    >>> [recipe.name for recipe in draw_recipes("default", 2, seed=0, n=500)]
-    ['train_0001', 'train_0002']
     """
     groups = groups_of(group)
     changed = {name: value for name, value in policy.items() if value != ()}
@@ -308,10 +296,7 @@ def _pixel_ops(group: str, policy: Policy, rng: Generator) -> list[tuple[str, Pa
 
 
 def neighbours(clusters: IntArray, n: int, place: float) -> IntArray:
-    """Returns the indices of the images in the clusters (m,) nearest to a place in [0, 1] of their order.
-
-    They are at least n, or all.
-    """
+    """Returns at least n images of the clusters (m,) nearest to a place in [0, 1] of their order, or all."""
     count = int(clusters.max()) + 1
     nearest = np.argsort(np.abs(np.arange(count) - place * (count - 1)), kind="stable")
     sizes = np.cumsum(np.bincount(clusters, minlength=count)[nearest])

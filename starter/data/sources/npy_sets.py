@@ -41,9 +41,8 @@ _FILES = ("[!.]*.npy", "[!.]*/data.npy", "[!.]*/[!.]*/data.npy")
 class StoredSet:
     """A set in .npy files, before reading: `path` is its folder or file of images, `name` its last part.
 
-    The path of a severity, 1 to 5, of a file of five blocks is that file's without ".npy" and then the
-    severity, as in ``CIFAR-10-C/fog/3``. `known` is False for a file of a name that no layout but
-    CIFAR-10-C's has.
+    A severity's path is that of the file of all five without ".npy", and the severity: ``CIFAR-10-C/fog/3``.
+    `known` is False for a file of a name that no layout but CIFAR-10-C's has.
     """
 
     path: Path
@@ -62,8 +61,7 @@ def stored_sets(path: Path) -> tuple[StoredSet, ...]:
     """Returns the sets that `path` names, sorted; none where it leads to no .npy file of images.
 
     It is a folder as above (for ``data.npy`` up to two levels above), a file of images, or a `StoredSet.path`
-    with or without the severity. Files of other names count alone, or in a folder without sets of another
-    layout.
+    with or without the severity. Files of other names count alone, or in a folder of no other layout.
     """
     if path.is_dir():
         inside = (file for pattern in _FILES for file in path.glob(pattern) if is_visible(file.name))

@@ -64,7 +64,7 @@ def load_ood_sets(
 def load_ind_images(path: str, fit: Fit) -> ImageSet:
     """Returns all images below `path`, a folder or zip of images of the IND classes, without labels."""
     with open_tree(Path(path)) as tree:
-        if not (files := tree.every_image()):
+        if not (files := tree.every_image):
             raise unusable(tree.path, "no images in it")
         return ImageSet("ind", read_images(tree, files, fit)[0])
 
@@ -116,7 +116,7 @@ def _named(tree: Tree) -> dict[str, tuple[str, ...]]:
         if reason:
             raise unusable(tree.path / folder, reason)
         files[name] = images
-    tell_strays(tree.path, sorted(set(tree.files) - set(tree.every_image())))
+    tell_strays(tree.path, sorted(set(tree.files) - set(tree.every_image)))
     if not files:
         raise unusable(tree.path, "one folder per OOD data set is expected, and there is none with images")
     return files

@@ -239,10 +239,7 @@ def _step(
     excluded: Collection[str],
     synset: str,
 ) -> tuple[str, str]:
-    """Returns the step that drops a synset and its details; ("", "") if it is kept.
-
-    `labels` are those of the ID classes' synsets, `below` the ID classes below each synset.
-    """
+    """Returns the step that drops a synset and its details; ("", "") if it is kept."""
     if synset in labels:
         return "ID class", labels[synset]
     if under := below.get(synset):
@@ -268,10 +265,7 @@ def assign_classes(
     hyponyms: bool,
     exclude: Sequence[str],
 ) -> str:
-    """Write a class manifest by one of `RULES` and return what it has; the first of `classes` are ID.
-
-    `exclude` are synsets for `prune`: () for organisms, "none" for no synset.
-    """
+    """Write a class manifest by one of `RULES` and return what it has; the first of `classes` are ID."""
     known, *candidates = classes
     lines = [each.describe() for each in classes]
     if rule == "similarity":

@@ -107,11 +107,7 @@ def balanced_halves(
 
 
 def even_shares(counts: NDArray[np.integer], total: int) -> IntArray:
-    """Returns numbers of images of the classes, int64 (k,), as even as `counts` (k,) allow, with sum `total`.
-
-    >>> even_shares(np.array([2, 10, 10]), 9).tolist()
-    [2, 4, 3]
-    """
+    """Returns whole numbers (k,), as even as `counts` (k,) allow, with this total."""
     level = 0
     while level < counts.max() and np.minimum(counts, level + 1).sum() <= total:
         level += 1
@@ -146,12 +142,7 @@ def _read(
 def write_halves(
     manifest: Path, *, images: Path, out: Path, limit: int | None = None, id_up_to: str = "", seed: int = 0
 ) -> str:
-    """Write validation and test halves of a manifest's images, and return a text that counts them.
-
-    Written are validation.npz and test.npz, labels 0 for ID and 1 for OOD, and classes.csv, which has the
-    number of images of each class in either half, in their order. `limit` is the largest number of ID images
-    in a half.
-    """
+    """Write halves of a manifest's images and the numbers of each class, and return text that counts them."""
     entries = [entry for entry in read_manifest(manifest, id_up_to) if entry.assignment != "dropped"]
     ood = np.array([entry.ood for entry in entries])
     halves = balanced_halves(class_files(entries, images), ood, limit, seed)
@@ -192,10 +183,9 @@ def class_sets(
 ) -> dict[str, tuple[ClassEntry, ...]]:
     """Returns the near and far classes of each OOD set of a manifest, by the set's name.
 
-    It is FAMILY_near_SOURCE or FAMILY_far_SOURCE; the family stands for a meaning. Classes of one synset have
-    one family, by whatever names their sources have them, so that no split of families has a meaning on both
-    sides. `classes_per_set` meanings, all near or all far, are joined in the order of their synsets' ids, in
-    which WordNet has related ones side by side; the set is named after the first.
+    It is FAMILY_near_SOURCE or FAMILY_far_SOURCE. Classes of one synset have one family, by whatever names
+    their sources have them, so that no split of families has a meaning on both sides. `classes_per_set`
+    meanings are joined in the order of their synsets' ids, in which WordNet has related ones side by side.
     """
     families = _families([entry for entry in read_manifest(manifest, reading) if entry.ood])
     if classes_per_set > 1:
@@ -255,9 +245,5 @@ def _joined(families: Families, count: int) -> list[tuple[str, tuple[ClassEntry,
 
 
 def _plain(name: str) -> str:
-    """Returns the name of a class or source in the form that it has in a set's name.
-
-    >>> _plain("Pickup_truck")
-    'pickup-truck'
-    """
+    """Returns the name of a class or source as in a set's name: "pickup-truck" for "Pickup_truck"."""
     return set_name(name.replace("_", "-")).lower()

@@ -145,8 +145,7 @@ def match_classes(
 
     Readings of a label are tried from the fullest to the shortest. The first that WordNet has decides, and
     its senses are the candidates, most frequent first: "forest/broadleaf" is looked up as "broadleaf forest",
-    then "forest"; "jewelry_shop" as that, then as "shop". `overrides` are by (source, label), "" for any
-    source.
+    then "forest"; "jewelry_shop" as that, then as "shop".
     """
     own = {**kit_overrides(source), **(overrides or {})}
     chosen = (own.get((source, label), own.get(("", label))) for label in labels)

@@ -30,11 +30,7 @@ _PLURALS = (
 
 @dataclass(frozen=True)
 class WordNet:
-    """The noun taxonomy: of each synset, by its id, the words and the hypernyms right above it.
-
-    `senses` are the synsets of each word in lower case, the most frequent first; `plurals` the irregular
-    ones.
-    """
+    """The noun taxonomy, by synsets' ids; senses of words in lower case, the most frequent first."""
 
     words: Mapping[str, tuple[str, ...]]
     hypernyms: Mapping[str, tuple[str, ...]]

@@ -35,9 +35,8 @@ class Classifier:
     BatchNorm uses its running statistics: an image's logits do not depend on the others in its pass, up to
     rounding with PyTorch, exactly with OpenVINO, where they do not depend on the number of threads either.
 
-    `arch` is as weights files name it, and `name` is for commands, ids and files. `classes` are the k >= 2
-    names in the order of the logits; mean and standard deviation are of the input on [0, 1], RGB. The
-    precision is that of all layers but the head, which is applied in float32. `network` is copied on
+    `arch` is as weights files name it. `classes` are in the order of the logits; mean and standard deviation
+    are of the input on [0, 1], RGB. The head is applied in float32 in any precision. `network` is copied on
     construction; `deployed` is it, folded for inference, with the same results.
     """
 

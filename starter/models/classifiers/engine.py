@@ -88,10 +88,7 @@ class Runner:
 
 
 def chosen(engine: str, precision: str, device: str) -> tuple[str, str]:
-    """Returns the engine and the precision of a new competition; "" asks for the default.
-
-    The default engine is OpenVINO on CPUs that it runs on, else PyTorch; the default precision is float32.
-    """
+    """Returns engine and precision of a new competition; by default OpenVINO on its CPUs, in float32."""
     engine = engine or ("openvino" if _on_cpu(device) and not _missing() else "torch")
     if engine not in ENGINES:
         raise UnusableInput(f"--engine must be one of {', '.join(ENGINES)}, got {engine!r}")
@@ -131,11 +128,7 @@ def tell_differences(engine: str, precision: str, device: str) -> None:
 
 
 def may_differ(precision: str) -> str:
-    """Returns a phrase on the largest difference of logits between engines.
-
-    >>> may_differ("float32")
-    'logits may differ by 0.01 % of the largest'
-    """
+    """Returns a phrase on the largest difference of logits between engines."""
     return f"logits may differ by {100 * TOLERANCES[precision]:g} % of the largest"
 
 

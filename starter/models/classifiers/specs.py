@@ -29,13 +29,8 @@ _OWN = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*)(?:@([\w.]+))?")
 class Spec:
     """A parsed spec: the classifier's name, the network in one of the forms above, its layer, and weights.
 
-    "" stands for what the text does not say: code without a name, weights alone, a layer to be found, or a
-    network's own weights.
-
     >>> Spec.parse("mine=timm:resnet18@fc=a.pt")
     Spec(name='mine', network='timm:resnet18', layer='fc', weights='a.pt')
-    >>> Spec.parse("nets:make"), Spec.parse("mine=a.pt").name
-    (Spec(name='', network='nets:make', layer='', weights=''), 'mine')
     """
 
     name: str

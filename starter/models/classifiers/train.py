@@ -85,21 +85,8 @@ class Training:
         return Fit(size, self.resize, self.skip_unreadable)
 
 
-@dataclass(frozen=True)
-class Trained:
-    """The result of a training: the file and its accuracy, on so many images of the test split."""
-
-    path: Path
-    accuracy: float
-    tested: int
-
-    def __str__(self) -> str:
-        share = f"{100 * self.accuracy:.2f} % of {self.tested:,} images of the test split"
-        return f"{self.path}: {share} are classified correctly"
-
-
-def train(asked: Training, out: Path, device: str | None = None) -> Trained:
-    """Train a classifier and write it as safetensors, for ``--classifier <arch>=<out>``.
+def train(asked: Training, out: Path, device: str | None = None) -> str:
+    """Train a classifier, write it as safetensors, and return a text with its accuracy.
 
     ``<out>.checkpoint`` is written after every epoch. The same call continues from it, gives the same weights
     on the same machine, and removes it at the end.
@@ -133,7 +120,8 @@ def train(asked: Training, out: Path, device: str | None = None) -> Trained:
     right = _right(classifier, tested)
     save_classifier(classifier, out)
     checkpoint.unlink(missing_ok=True)
-    return Trained(out, right / len(tested), len(tested))
+    share = f"{100 * right / len(tested):.2f} % of {len(tested):,} images of the test split"
+    return f"{out}: {share} are classified correctly"
 
 
 def _resume(path: Path, asked: Training, *parts: _Stateful) -> int:

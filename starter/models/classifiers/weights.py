@@ -193,10 +193,7 @@ def read_classifier(
 
 
 def save_classifier(classifier: Classifier, path: Path) -> None:
-    """Write a classifier as safetensors, atomically and with reproducible bytes.
-
-    Name, precision, device and engine are chosen on reading.
-    """
+    """Write a classifier as safetensors, atomically and with reproducible bytes."""
     state = classifier.network.state_dict()
     tensors = {name: tensor.cpu().contiguous().clone() for name, tensor in state.items()}  # none share memory
     metadata = {
@@ -231,11 +228,7 @@ def headed(network: Network, arch: str, size: tuple[int, int] | None, classes: i
 
 
 def begin_with(network: Network, arch: str, start: str) -> tuple[Triple, Triple]:
-    """Load initial weights into a network before training, except a last layer for other classes.
-
-    `start` is "pretrained" for a library's own, or a file's path. Returns mean and standard deviation of the
-    input.
-    """
+    """Load initial weights, but a last layer for other classes, and return the input's normalisation."""
     if start == "pretrained":
         spec = Spec.parse(arch)
         if not spec.library:

@@ -33,11 +33,7 @@ class Encoder(ImageEncoder, Protocol):
 
 @dataclass(frozen=True)
 class EncoderPair:
-    """An encoder from any two functions; their features are checked and scaled to length 1.
-
-    The name is to be changed when the weights change. `prompts` are texts for a class in zero-shot
-    classification, with "{}" for its name.
-    """
+    """An encoder from any two functions, checked and scaled to length 1; a prompt has "{}" for a class."""
 
     name: str
     image_function: Callable[[Pixels], FloatArray]

@@ -170,10 +170,7 @@ PHOTOS_OF_A_STYLE = 100
 
 
 def captioned_photos(sets: Sequence[tuple[ImageSet, Sequence[str]]], seed: int) -> Captioned:
-    """Returns each labelled image once: half of them unchanged, the others under one of 26 operations each.
-
-    `sets` are of one size, with the names of their classes in label order; those of one name are merged.
-    """
+    """Returns each labelled image once, half of them unchanged; classes of one name are merged."""
     sizes = {images.images.shape[1:3] for images, _ in sets}
     if len(sizes) > 1:
         raise UnusableInput(f"images of one size are needed, got {sorted(sizes)}")

@@ -60,11 +60,7 @@ def load_encoder(text: str, device: str = "cpu") -> Encoder:
 def load_image_encoder(
     text: str, device: str = "cpu", precision: str = "float32", engine: str = "torch"
 ) -> ImageEncoder:
-    """Returns the encoder of images that is named: one of `REFEREES`, after "zero-shot:" if texts are used.
-
-    The kit's own encoders run on the CPU; precision and engine are those of lite0 and the libraries'
-    networks.
-    """
+    """Returns the encoder of images that is named: one of `REFEREES`, after "zero-shot:" to use texts."""
     spec, named = Spec.parse(text), text.removeprefix(ZERO_SHOT)
     if named == LITE0:
         return lite0(device, precision, engine)
@@ -101,10 +97,7 @@ def _pretrained(
     label: str,
     asked: tuple[str, str, str],
 ) -> ImageFunction:
-    """Returns `features`, a network without its last layer, as an encoder, for images resized bicubically.
-
-    Its name is the label with size, precision and the start of the weights' SHA-256.
-    """
+    """Returns `features` as an encoder, named by label, size, precision and the start of the SHA-256."""
     digest = hashlib.sha256()
     for key, tensor in sorted(network.state_dict().items()):
         digest.update(key.encode() + tensor.contiguous().numpy().tobytes())
@@ -182,8 +175,7 @@ def _size(network: BodyNetwork) -> int:
 def clip_encoder(model: str, weights: str = "", device: str = "cpu") -> EncoderPair:
     """Returns an open_clip model, such as ViT-B-32, with the weights of a file, or of a tag to download.
 
-    "" stands for the first tag, such as laion2b_s34b_b79k. The name has the tag, or the start of the file's
-    SHA-256.
+    "" stands for the first tag, such as laion2b_s34b_b79k.
     """
     open_clip = _open_clip()
     tags = open_clip.list_pretrained_tags_by_model(model)

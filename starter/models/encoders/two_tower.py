@@ -40,10 +40,7 @@ _BATCH = 500
 
 
 class TwoTower(nn.Module):
-    """Two towers: four 3 x 3 convolutions of `widths` for images, a linear map for texts.
-
-    The map is applied to the sum of word vectors, so meaning and style are additive in a text's features.
-    """
+    """Two towers: four 3 x 3 convolutions for images, a linear map of the sum of word vectors for texts."""
 
     def __init__(self, words: int, widths: Sequence[int]) -> None:
         super().__init__()
@@ -161,10 +158,7 @@ def train_encoder(
     epochs: tuple[int, int] = EPOCHS,
     widths: Sequence[int] = WIDTHS,
 ) -> TwoTowerEncoder:
-    """Train an encoder on captioned images; half of the loss is for captions with the meaning only.
-
-    `epochs` are the numbers of passes over the easy images, and then over all.
-    """
+    """Train an encoder on captioned images, in passes over the easy ones, and then over all."""
     words = vocabulary(data.phrases)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

@@ -44,11 +44,10 @@ _Draw = Callable[[int, Generator], FloatArray]
 class Look:
     """The look of digits. A field of two numbers is the range of a uniform draw for each image.
 
-    Faces and backdrops are equally likely each; "handwriting" is that of the part. Lengths are in pixels:
-    `height`, `weight` (added to the stroke on either side), `outline` (half the width of the inked one; None
-    for solid). Others are in [0, 1]: the share `inverted` of light digits, the `contrast` in luminance of ink
-    and mean backdrop, the deviation of Gaussian `noise`. `neighbours` shows parts of other digits on both
-    sides.
+    "handwriting" is that of the part. Pixels: `height`, `weight` (added to the stroke on either side),
+    `outline` (half the width of the inked one). In [0, 1]: the share `inverted` of light digits, the
+    `contrast` in luminance of ink and mean backdrop, the deviation of Gaussian `noise`. `neighbours` shows
+    parts of other digits.
     """
 
     faces: tuple[str, ...] = ("handwriting", "dejavu", "dejavu")
@@ -83,10 +82,7 @@ NATURAL: dict[str, Look] = {
 
 @lru_cache(maxsize=1)
 def glyph_splits(seed: int) -> Splits:
-    """Returns the embedded data: 16,000 training images, and 2,000, 4,000, 1,000, 3,000 in the other parts.
-
-    Digits are balanced. About a third are handwritten, by writers of that part only, but for one at a border.
-    """
+    """Returns the embedded data, digits balanced: a third of each part is handwritten, by its own writers."""
     parts = []
     for index, (name, (n, rows)) in enumerate(PARTS.items()):
         rng = GLYPHS(seed, index)
@@ -95,10 +91,7 @@ def glyph_splits(seed: int) -> Splits:
 
 
 def natural_set(family: str, n: int, seed: int, name: str, part: str = "test_base") -> ImageSet:
-    """Returns `n` labelled images of one family of `NATURAL`, shuffled, digits balanced up to one image.
-
-    `part` is the one of `PARTS` whose handwriting is used. The seed gives the labels away.
-    """
+    """Returns `n` balanced, shuffled images of a family of `NATURAL`; the seed gives their labels away."""
     rng = GLYPHS(seed, zlib.crc32(family.encode()))
     _, rows = PARTS[part]
     return _render(name, n, NATURAL[family], rows, rng)
@@ -122,11 +115,7 @@ def draw_glyphs(name: str, labels: IntArray, look: Look, faces: list[Typeface], 
 
 
 def _draw_pose(n: int, look: Look, rng: Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Draw places and sizes in the image, rotations, slants up to 0.15 rad and proportions up to 15 %.
-
-    Returns x and y (n, 2) from the image's centre and heights (n,), in pixels, and maps (n, 2, 2) from
-    offsets in pixels to offsets in the cell.
-    """
+    """Draw centres x, y (n, 2) and heights (n,) in pixels, and maps (n, 2, 2) from pixels to the cell's."""
     height = rng.uniform(*look.height, n)
     centre = rng.uniform(-0.5, 0.5, (n, 2)) * (SIDE - 2 - height)[:, None]
     angle, slant, narrow = rng.uniform(-0.15, 0.15, (3, n))

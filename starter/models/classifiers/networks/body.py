@@ -42,9 +42,8 @@ class BodyNetwork(Network):
     """A module that maps images to logits; the input of the linear layer that gives them is the features.
 
     Without such a layer (but a mean of a convolution's maps or of two heads, say), it has no head, and no
-    features other than the logits. Both are float32. `layer` is the layer's name in `body`; "" for the last
-    defined, `NO_LAYER` if there is none. `normalisation` is mean and standard deviation of the input on [0,
-    1], RGB.
+    features other than the logits. `layer` is the layer's name in `body`; "" for the last defined, `NO_LAYER`
+    if there is none. `normalisation` is mean and standard deviation of the input on [0, 1].
     """
 
     def __init__(

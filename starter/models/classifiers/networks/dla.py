@@ -31,10 +31,7 @@ class Block(nn.Module):
 
 
 class Tree(nn.Module):
-    """Hierarchical aggregation: 2^levels blocks in a row, whose outputs a 1x1 convolution joins pair by pair.
-
-    The last of these convolutions also reads earlier maps, of `earlier` channels.
-    """
+    """Hierarchical aggregation: 2^levels blocks in a row, whose outputs 1x1 convolutions join in pairs."""
 
     def __init__(self, levels: int, inputs: int, outputs: int, stride: int, earlier: int = 0) -> None:
         super().__init__()

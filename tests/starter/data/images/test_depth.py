@@ -30,7 +30,7 @@ def read(folder: Path, files: list[bytes], end: str) -> np.ndarray:
     for i, data in enumerate(files):
         (folder / "set" / f"{i}{end}").write_bytes(data)
     with open_tree(folder / "set") as tree:
-        return read_images(tree, tree.every_image())[0]
+        return read_images(tree, tree.every_image)[0]
 
 
 def bits(images: np.ndarray, count: int) -> np.ndarray:

@@ -36,7 +36,7 @@ def lay(root: Path, *names: str, data: bytes = PNG) -> Path:
 
 def images(path: Path) -> tuple[str, ...]:
     with open_tree(path) as tree:
-        return tree.every_image()
+        return tree.every_image
 
 
 def test_links_into_the_tree_add_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,7 +115,7 @@ def test_every_form_of_name_is_read_beside_others(tmp_path: Path, name: str, kin
     lay(tmp_path, "cat/raw.cr2", data=image("TIFF"))
     lay(tmp_path, f"cat/{name}", data=image(kind))
     with open_tree(tmp_path) as tree:
-        assert set(tree.every_image()) == {"cat/1.png", f"cat/{name}"}
+        assert set(tree.every_image) == {"cat/1.png", f"cat/{name}"}
         found, _ = read_images(tree, tree.images(1))
     assert np.abs(found.astype(int) - (7, 90, 200)).max() <= 3
 
@@ -181,4 +181,4 @@ def test_pipes_are_not_waited_for_and_broken_links_are_named(tmp_path: Path) -> 
     (tmp_path / "a/2.png").symlink_to("2.png")
     assert images(tmp_path) == ("a/0.png", "a/1.png", "a/2.png")
     with open_tree(tmp_path) as tree, pytest.raises(UnusableInput, match=r"1\.png: cannot be read \(No such"):
-        read_images(tree, tree.every_image())
+        read_images(tree, tree.every_image)
