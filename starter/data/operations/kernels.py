@@ -182,12 +182,7 @@ def warp_affine(images: Pixels, inverse: FloatArray, applied: BoolArray, out: Pi
             for k in range(rows):
                 y = np.float32(top_row + k)
                 _places(
-                    inverse[i],
-                    y,
-                    (h, w),
-                    corner=corner[k * w :],
-                    far_x=far_x[k * w :],
-                    far_y=far_y[k * w :],
+                    inverse[i], y, (h, w), corner=corner[k * w :], far_x=far_x[k * w :], far_y=far_y[k * w :]
                 )
             _gather(framed, np.uint64(w + 2), corner[: rows * w], corners)
             for c in range(3):

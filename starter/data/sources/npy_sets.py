@@ -85,10 +85,7 @@ def stored_set(path: Path) -> StoredSet | None:
 
 
 def load_stored(
-    stored: StoredSet,
-    classes: Sequence[str],
-    rows: NDArray[np.integer] | None = None,
-    fit: Fit | None = None,
+    stored: StoredSet, classes: Sequence[str], rows: NDArray[np.integer] | None = None, fit: Fit | None = None
 ) -> ImageSet:
     """Returns the images of a set at `rows` (m,), with labels, indices of `classes`, if it has some."""
     chosen = np.array(_rows(stored))

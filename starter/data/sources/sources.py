@@ -77,11 +77,7 @@ def set_names(path: str | Path, classes: Sequence[str] = ()) -> list[str]:
 
 
 def load_images(
-    path: str | Path,
-    classes: Sequence[str],
-    limit: int | None = None,
-    seed: int = 0,
-    fit: Fit | None = None,
+    path: str | Path, classes: Sequence[str], limit: int | None = None, seed: int = 0, fit: Fit | None = None
 ) -> ImageSet:
     """Returns one labelled set with natural shift, named after the last part of `path`, in its files' order.
 
@@ -176,12 +172,7 @@ def _without_repeats(images: ImageSet, seen: set[bytes]) -> ImageSet:
 
 
 def _tree_set(
-    tree: Tree,
-    name: str,
-    classes: Sequence[str],
-    fit: Fit,
-    limit: int | None = None,
-    seed: int = 0,
+    tree: Tree, name: str, classes: Sequence[str], fit: Fit, limit: int | None = None, seed: int = 0
 ) -> ImageSet:
     folders, files = tree.folders(1), tree.images(1)
     numbers = dict(zip(folders, places(folders, classes, tree.path), strict=True))

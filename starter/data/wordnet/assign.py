@@ -146,11 +146,7 @@ def assigned(
 
 
 def similarity_benchmark(
-    wordnet: WordNet,
-    known: Matches,
-    candidates: Sequence[Matches],
-    threshold: float,
-    hyponyms: bool = False,
+    wordnet: WordNet, known: Matches, candidates: Sequence[Matches], threshold: float, hyponyms: bool = False
 ) -> list[ClassEntry]:
     """Assign every candidate class by its distance to the nearest ID class, 1 - mean similarity.
 

@@ -29,11 +29,7 @@ Files = tuple[str, ...]
 
 
 def load_class_images(
-    entries: Sequence[ClassEntry],
-    root: Path,
-    fit: Fit,
-    per_class: int | None = None,
-    seed: int = 0,
+    entries: Sequence[ClassEntry], root: Path, fit: Fit, per_class: int | None = None, seed: int = 0
 ) -> ImageSet:
     """Returns the images of the classes `entries` (k), in their order, then in that of their files.
 
@@ -116,13 +112,7 @@ def even_shares(counts: NDArray[np.integer], total: int) -> IntArray:
     return shares
 
 
-def _read(
-    entries: Sequence[ClassEntry],
-    root: Path,
-    files: Sequence[Files],
-    name: str,
-    fit: Fit,
-) -> ImageSet:
+def _read(entries: Sequence[ClassEntry], root: Path, files: Sequence[Files], name: str, fit: Fit) -> ImageSet:
     """Returns the images of each class's files, in the order of the classes."""
     rows = np.repeat(np.arange(len(files)), [len(own) for own in files])
     table = pd.DataFrame({"file": [file for own in files for file in own]}, rows)

@@ -153,10 +153,7 @@ def contrastive_loss(images: Tensor, texts: Tensor, fits: Tensor, scale: Tensor)
 
 
 def train_encoder(
-    data: Captioned,
-    seed: int = 0,
-    epochs: tuple[int, int] = EPOCHS,
-    widths: Sequence[int] = WIDTHS,
+    data: Captioned, seed: int = 0, epochs: tuple[int, int] = EPOCHS, widths: Sequence[int] = WIDTHS
 ) -> TwoTowerEncoder:
     """Train an encoder on captioned images, in passes over the easy ones, and then over all."""
     words = vocabulary(data.phrases)

@@ -149,11 +149,7 @@ def _coverage(digits: IntArray, look: Look, faces: list[Typeface], rng: Generato
 
 
 def _distances(
-    digits: IntArray,
-    which: IntArray,
-    faces: list[Typeface],
-    points: FloatArray,
-    rng: Generator,
+    digits: IntArray, which: IntArray, faces: list[Typeface], points: FloatArray, rng: Generator
 ) -> FloatArray:
     """Returns signed distances (n, 32, 32), in the cell's pixels, to outlines in faces number `which`."""
     distance = np.empty((len(digits), SIDE, SIDE), np.float32)

@@ -6,13 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numba import njit
 
-from starter.data.operations.kernels import (
-    add_slopes,
-    blur,
-    kernel,
-    less_square,
-    scale_about,
-)
+from starter.data.operations.kernels import add_slopes, blur, kernel, less_square, scale_about
 
 IMAGES = arrays(np.uint8, st.tuples(st.integers(1, 3), st.just(3), st.integers(1, 9), st.integers(1, 9)))
 

@@ -206,11 +206,7 @@ DRAWN = {
     "applied": np.array([True, False]),
 }
 BLEND = Operation(
-    "blend",
-    lambda images, drawn, noise: images,
-    lambda rng, n: DRAWN,
-    {},
-    {"factor": 1, "steps": 0},
+    "blend", lambda images, drawn, noise: images, lambda rng, n: DRAWN, {}, {"factor": 1, "steps": 0}
 )
 
 

@@ -11,18 +11,8 @@ from torch.nn.functional import normalize
 
 from starter.data.images.imageset import ImageSet
 from starter.data.sources.glyphs.digits import CLASSES
-from starter.models.encoders.captions import (
-    GROUP,
-    SHIFT_PHRASES,
-    captioned_glyphs,
-    captioned_photos,
-)
-from starter.models.encoders.two_tower import (
-    LENGTH,
-    TwoTowerEncoder,
-    contrastive_loss,
-    train_encoder,
-)
+from starter.models.encoders.captions import GROUP, SHIFT_PHRASES, captioned_glyphs, captioned_photos
+from starter.models.encoders.two_tower import LENGTH, TwoTowerEncoder, contrastive_loss, train_encoder
 from submission import UnusableInput
 
 

@@ -83,9 +83,7 @@ def dla_join(tree: dla.Tree, *maps: torch.Tensor) -> torch.Tensor:
     return functional.relu(tree.root[1](tree.root[0](torch.cat(maps, 1))))
 
 
-def test_maps_of_dla34_are_joined_as_in_the_papers_figure(
-    shaken: Shaken,
-) -> None:
+def test_maps_of_dla34_are_joined_as_in_the_papers_figure(shaken: Shaken) -> None:
     network = shaken(ARCHITECTURES["dla34"])
     x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
     expected = [network.stem(x)]
