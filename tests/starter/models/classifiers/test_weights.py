@@ -5,7 +5,6 @@ import json
 import os
 import pickle
 import threading
-from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -13,12 +12,10 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, safe_open, save_file
-from torch import Tensor
 
 from starter.models.classifiers import (
     ARCHITECTURES,
     Classifier,
-    Network,
     Spec,
     load_classifier,
     read_classifier,
@@ -32,25 +29,25 @@ CLASSES = ("null", "eins", "zwölf")
 IMAGES = np.random.default_rng(0).integers(0, 256, (3, 32, 32, 3), dtype=np.uint8)
 
 
-def network(arch: str = "small") -> Network:
+def network(arch="small"):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         return ARCHITECTURES[arch](len(CLASSES))
 
 
 @pytest.fixture(scope="module")
-def classifier() -> Classifier:
+def classifier():
     return Classifier("mine", "small", network(), CLASSES, (0.1, 1 / 3, 0.5), (0.2, 0.3, 0.7))
 
 
 @pytest.fixture
-def state() -> dict[str, Tensor]:
+def state():
     return network().state_dict()
 
 
 @pytest.mark.parametrize("arch", ["small", "resnet56", "repvgg_a0"])
 @pytest.mark.slow
-def test_what_is_saved_is_read_back(arch: str, tmp_path: Path) -> None:
+def test_what_is_saved_is_read_back(arch, tmp_path):
     classifier = Classifier("mine", arch, network(arch), CLASSES, (0.1, 1 / 3, 0.5), (0.2, 0.3, 0.7))
     save_classifier(classifier, tmp_path / "peer.safetensors")
     before = torch.get_rng_state()
@@ -64,9 +61,7 @@ def test_what_is_saved_is_read_back(arch: str, tmp_path: Path) -> None:
     assert loaded.digest != classifier.digest
 
 
-def test_saved_bytes_are_always_the_same_and_any_reader_reads_them(
-    classifier: Classifier, tmp_path: Path
-) -> None:
+def test_saved_bytes_are_always_the_same_and_any_reader_reads_them(classifier, tmp_path):
     for index in range(4):
         save_classifier(classifier, tmp_path / f"{index}.safetensors")
     assert len({path.read_bytes() for path in tmp_path.iterdir()}) == 1
@@ -78,8 +73,8 @@ def test_saved_bytes_are_always_the_same_and_any_reader_reads_them(
 
 
 @pytest.mark.parametrize("form", ["plain", "wrapped", "prefixed", "legacy", "double", "bfloat16"])
-def test_state_dicts_of_pytorch_files(form: str, state: dict[str, Tensor], tmp_path: Path) -> None:
-    saved: object = state
+def test_state_dicts_of_pytorch_files(form, state, tmp_path):
+    saved = state
     if form == "wrapped":
         saved = {"state_dict": state, "epoch": 3}
     elif form == "prefixed":
@@ -96,11 +91,11 @@ def test_state_dicts_of_pytorch_files(form: str, state: dict[str, Tensor], tmp_p
 
 
 class Evil:
-    def __reduce__(self) -> tuple[object, tuple[str]]:
+    def __reduce__(self):
         return os.mkdir, ("made-by-a-pickle",)
 
 
-def test_a_pickle_is_refused_and_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pickle_is_refused_and_not_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("plain.pt").write_bytes(pickle.dumps({"fc.weight": Evil()}))
     torch.save({"fc.weight": Evil()}, "zipped.pt")
@@ -119,7 +114,7 @@ def test_a_pickle_is_refused_and_not_run(tmp_path: Path, monkeypatch: pytest.Mon
         ("page.safetensors", b"<!doctype html>"),
     ],
 )
-def test_files_that_are_no_weights(name: str, content: bytes | None, tmp_path: Path) -> None:
+def test_files_that_are_no_weights(name, content, tmp_path):
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(UnusableInput, match=f"{tmp_path / name}: cannot be read"):
@@ -138,9 +133,7 @@ def test_files_that_are_no_weights(name: str, content: bytes | None, tmp_path: P
         (lambda s: [1, 2], "no state_dict"),
     ],
 )
-def test_tensors_that_do_not_fit(
-    change: Callable[[dict[str, Tensor]], object], problem: str, state: dict[str, Tensor], tmp_path: Path
-) -> None:
+def test_tensors_that_do_not_fit(change, problem, state, tmp_path):
     torch.save(change(state), tmp_path / "w.pt")
     with pytest.raises(UnusableInput, match=problem) as caught:
         load_classifier(f"small={tmp_path / 'w.pt'}", CLASSES)
@@ -159,9 +152,7 @@ def test_tensors_that_do_not_fit(
         ("small", {"std": "1,1,0"}, "std three positive"),
     ],
 )
-def test_metadata_that_do_not_fit(
-    spec: str, metadata: dict[str, str], message: str, state: dict[str, Tensor], tmp_path: Path
-) -> None:
+def test_metadata_that_do_not_fit(spec, metadata, message, state, tmp_path):
     save_file(state, tmp_path / "w.safetensors", metadata)
     with pytest.raises(UnusableInput, match=message) as caught:
         load_classifier(f"{spec}={tmp_path / 'w.safetensors'}", CLASSES)
@@ -183,7 +174,7 @@ def test_metadata_that_do_not_fit(
         ("m=a/b:c.pt", Spec("m", weights="a/b:c.pt")),
     ],
 )
-def test_specs_are_parsed(text: str, spec: Spec) -> None:
+def test_specs_are_parsed(text, spec):
     assert Spec.parse(text) == spec
     own = "" if spec.library else spec.network
     assert (spec.own_code, spec.arch) == (own, spec.network + f"@{spec.layer}" * bool(spec.layer))
@@ -200,13 +191,13 @@ def test_specs_are_parsed(text: str, spec: Spec) -> None:
         ("a/b=w.pt", "a name has letters"),
     ],
 )
-def test_specs_that_name_no_weights(spec: str, message: str) -> None:
+def test_specs_that_name_no_weights(spec, message):
     with pytest.raises(UnusableInput, match=message):
         load_classifier(spec, CLASSES)
 
 
-def test_official_weights_come_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fetched(url: str, digest: str, folder: Path) -> Path:
+def test_official_weights_come_from_the_cache(tmp_path, monkeypatch):
+    def fetched(url, digest, folder):
         assert (url, digest) == OFFICIAL["resnet56"]
         torch.save(network("resnet56").state_dict(), tmp_path / "weights.pt")
         return tmp_path / "weights.pt"
@@ -223,7 +214,7 @@ SHA256 = hashlib.sha256(PUBLISHED).hexdigest()
 class Handler(BaseHTTPRequestHandler):
     requests: list[str]
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         self.requests.append(self.path)
         if self.path == "/gone.pt":
             self.send_error(404)
@@ -234,12 +225,12 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body[: len(body) // 2] if self.path == "/cut.pt" else body)
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, format, *args):
         pass
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def server(monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     Handler.requests = []
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
@@ -250,7 +241,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         thread.join()
 
 
-def test_a_good_file_is_downloaded_once(server: str, tmp_path: Path) -> None:
+def test_a_good_file_is_downloaded_once(server, tmp_path):
     good = f"{server}/good.pt", SHA256, tmp_path / "new"
     path = fetch(*good)
     assert path == tmp_path / "new" / "good.pt"
@@ -263,13 +254,13 @@ def test_a_good_file_is_downloaded_once(server: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["gone.pt", "page.pt", "cut.pt", "no network"])
-def test_anything_else_leaves_no_file(server: str, tmp_path: Path, name: str) -> None:
+def test_anything_else_leaves_no_file(server, tmp_path, name):
     url = "http://127.0.0.1:9/none.pt" if name == "no network" else f"{server}/{name}"
     with pytest.raises(UnusableInput, match=rf"cannot download {url} .*pass NAME=PATH"):
         fetch(url, SHA256[:8], tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_published_names_carry_the_start_of_their_hash() -> None:
+def test_published_names_carry_the_start_of_their_hash():
     for url, digest in OFFICIAL.values():
         assert url.endswith(f"-{digest[:8]}.pt")

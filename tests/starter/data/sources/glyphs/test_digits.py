@@ -21,19 +21,18 @@ from starter.data.sources.glyphs.typefaces import (
     script,
     typeface,
 )
-from starter.data.sources.splits import Splits
 
 
 @pytest.fixture(scope="module")
-def splits() -> Splits:
+def splits():
     return glyph_splits(0)
 
 
-def generator(seed: int = 0) -> np.random.Generator:
+def generator(seed=0):
     return np.random.Generator(np.random.Philox(seed))
 
 
-def test_parts_have_their_sizes_every_digit_equally_and_no_image_twice(splits: Splits) -> None:
+def test_parts_have_their_sizes_every_digit_equally_and_no_image_twice(splits):
     assert splits.classes == CLASSES
     for name, (n, _) in PARTS.items():
         part = getattr(splits, name)
@@ -43,7 +42,7 @@ def test_parts_have_their_sizes_every_digit_equally_and_no_image_twice(splits: S
     assert len({image.tobytes() for image in images}) == len(images)
 
 
-def test_seed_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seed_decides(monkeypatch):
     """Of fewer images, and past the cache."""
     fewer = {name: (n // 100, rows) for name, (n, rows) in PARTS.items()}
     monkeypatch.setattr("starter.data.sources.glyphs.digits.PARTS", fewer)
@@ -52,7 +51,7 @@ def test_seed_decides(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("family", NATURAL)
-def test_natural_set_is_balanced_and_decided_by_its_seed(family: str) -> None:
+def test_natural_set_is_balanced_and_decided_by_its_seed(family):
     made = natural_set(family, 105, 2**70, "hidden")
     assert (made.name, made.images.shape) == ("hidden", (105, 32, 32, 3))
     assert np.ptp(np.bincount(made.labels, minlength=10)) == 1
@@ -62,7 +61,7 @@ def test_natural_set_is_balanced_and_decided_by_its_seed(family: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*FONT_FILES, *DRAWN])
-def test_digits_of_a_face_stand_whole_and_apart_in_their_cells(name: str) -> None:
+def test_digits_of_a_face_stand_whole_and_apart_in_their_cells(name):
     face = typeface(name)
     inside = face.fields > 0
     areas = inside.mean((1, 2))
@@ -79,7 +78,7 @@ def test_digits_of_a_face_stand_whole_and_apart_in_their_cells(name: str) -> Non
     assert different.min() > 0.002
 
 
-def test_handwriting_keeps_its_rows_and_shapes() -> None:
+def test_handwriting_keeps_its_rows_and_shapes():
     bunch = load_digits()
     face = handwriting(1000, 1100)
     np.testing.assert_array_equal(face.counts, np.bincount(bunch.target[1000:1100]))
@@ -88,7 +87,7 @@ def test_handwriting_keeps_its_rows_and_shapes() -> None:
     assert np.corrcoef(coarse.ravel(), bunch.images[first_zero].ravel())[0, 1] > 0.9
 
 
-def test_typeface_draws_shapes_of_the_wanted_digit() -> None:
+def test_typeface_draws_shapes_of_the_wanted_digit():
     face = handwriting(0, 200)
     owners = np.repeat(np.arange(10), face.counts)
     digits = generator().integers(10, size=3000)
@@ -97,7 +96,7 @@ def test_typeface_draws_shapes_of_the_wanted_digit() -> None:
     assert len(set(shapes)) == 200
 
 
-def test_field_values_agree_with_scipy() -> None:
+def test_field_values_agree_with_scipy():
     face = typeface("stix")
     points = generator().uniform(0, CELL - 1.01, (3, 4, 5, 2))
     shapes = np.array([0, 7, 19])

@@ -1,6 +1,5 @@
 """Every architecture: sizes, published names, what it computes against other definitions, and that it trains."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,11 +11,9 @@ from torchvision.models import densenet121, resnet18, resnet101
 from torchvision.models.resnet import BasicBlock, ResNet
 
 from starter.data.sources.glyphs.digits import natural_set
-from starter.models.classifiers import ARCHITECTURES, Network, new_network
-from starter.models.classifiers.networks import dla, small
+from starter.models.classifiers import ARCHITECTURES, new_network
+from starter.models.classifiers.networks import small
 from starter.models.classifiers.networks.small import train_small
-
-Shaken = Callable[[Callable[[int], Network]], Network]
 
 # Parameters for ten classes, as the definitions' own sources count them: torchvision's and timm's counts for
 # 1,000 classes, less their first convolution and last layer, plus the 3x3 one and the layer for ten.
@@ -47,7 +44,7 @@ PUBLISHED = {"repvgg_a0": ("linear", 356), "resnet56": ("fc", 344)}
 
 
 @pytest.mark.parametrize("arch", some_slow(ARCHITECTURES, "resnet101", "densenet121", "vgg16"))
-def test_every_network_has_its_size_stages_features_and_logits(arch: str, shaken: Shaken) -> None:
+def test_every_network_has_its_size_stages_features_and_logits(arch, shaken):
     network = shaken(lambda classes: new_network(arch, classes))
     assert sum(parameter.numel() for parameter in network.parameters()) == PARAMETERS[arch]
     x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
@@ -60,7 +57,7 @@ def test_every_network_has_its_size_stages_features_and_logits(arch: str, shaken
 
 
 @pytest.mark.parametrize("arch", PUBLISHED)
-def test_names_and_shapes_are_the_published_ones(arch: str) -> None:
+def test_names_and_shapes_are_the_published_ones(arch):
     network, (head, count) = new_network(arch, 10), PUBLISHED[arch]
     manifest = Path(__file__).with_name(f"{arch}.txt").read_text(encoding="utf-8").split("\n")[:-1]
     assert len(manifest) == count
@@ -69,7 +66,7 @@ def test_names_and_shapes_are_the_published_ones(arch: str) -> None:
     assert network.head is getattr(network, head)
 
 
-def dla_block(module: dla.Block, x: torch.Tensor) -> torch.Tensor:
+def dla_block(module, x):
     """A basic block whose shortcut is pooled first and projected then."""
     first = functional.relu(module.bn1(module.conv1(x)))
     shortcut = functional.max_pool2d(x, x.shape[-1] // first.shape[-1])
@@ -78,12 +75,12 @@ def dla_block(module: dla.Block, x: torch.Tensor) -> torch.Tensor:
     return functional.relu(module.bn2(module.conv2(first)) + shortcut)
 
 
-def dla_join(tree: dla.Tree, *maps: torch.Tensor) -> torch.Tensor:
+def dla_join(tree, *maps):
     """An aggregation node: 1x1 convolution of all maps, normalised, ReLU."""
     return functional.relu(tree.root[1](tree.root[0](torch.cat(maps, 1))))
 
 
-def test_maps_of_dla34_are_joined_as_in_the_papers_figure(shaken: Shaken) -> None:
+def test_maps_of_dla34_are_joined_as_in_the_papers_figure(shaken):
     network = shaken(ARCHITECTURES["dla34"])
     x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
     expected = [network.stem(x)]
@@ -102,7 +99,7 @@ def test_maps_of_dla34_are_joined_as_in_the_papers_figure(shaken: Shaken) -> Non
     torch.testing.assert_close(network.stages(x), expected[1:])
 
 
-def test_densenet121_is_torchvisions(shaken: Shaken) -> None:
+def test_densenet121_is_torchvisions(shaken):
     network = shaken(ARCHITECTURES["densenet121"])
     reference = densenet121(num_classes=10).eval().requires_grad_(False)
     reference.features.conv0 = nn.Conv2d(3, 64, 3, padding=1, bias=False)
@@ -121,7 +118,7 @@ def test_densenet121_is_torchvisions(shaken: Shaken) -> None:
 
 
 @pytest.mark.parametrize("theirs", [resnet18, resnet101])
-def test_resnets_for_imagenet_are_torchvisions(theirs: Callable[..., nn.Module], shaken: Shaken) -> None:
+def test_resnets_for_imagenet_are_torchvisions(theirs, shaken):
     network = shaken(ARCHITECTURES[theirs.__name__])
     reference = theirs(num_classes=10).eval().requires_grad_(False)
     reference.conv1, reference.maxpool = nn.Conv2d(3, 64, 3, padding=1, bias=False), nn.Identity()
@@ -130,7 +127,7 @@ def test_resnets_for_imagenet_are_torchvisions(theirs: Callable[..., nn.Module],
     torch.testing.assert_close(network(x), reference(x))
 
 
-def test_the_convolutions_of_vgg16_are_configuration_d(shaken: Shaken) -> None:
+def test_the_convolutions_of_vgg16_are_configuration_d(shaken):
     network = shaken(ARCHITECTURES["vgg16"])
     convolutions = [module for module in network.modules() if isinstance(module, nn.Conv2d)]
     assert [conv.out_channels for conv in convolutions] == [64, 64, 128, 128, *[256] * 3, *[512] * 6]
@@ -143,7 +140,7 @@ def test_the_convolutions_of_vgg16_are_configuration_d(shaken: Shaken) -> None:
     torch.testing.assert_close(network(x), network.head(maps.flatten(1)))
 
 
-def test_resnet56_is_torchvisions_resnet_of_basic_blocks(shaken: Shaken) -> None:
+def test_resnet56_is_torchvisions_resnet_of_basic_blocks(shaken):
     network = shaken(ARCHITECTURES["resnet56"])
     reference = ResNet(BasicBlock, [9, 9, 9, 1], num_classes=10).eval()
     reference.inplanes, reference.maxpool, reference.layer4 = 16, nn.Identity(), nn.Identity()
@@ -157,9 +154,7 @@ def test_resnet56_is_torchvisions_resnet_of_basic_blocks(shaken: Shaken) -> None
 
 
 @pytest.mark.parametrize("arch", some_slow(ARCHITECTURES, "resnet101", "densenet121"))
-def test_every_architecture_folds_to_the_same_maps_and_logits(
-    arch: str, shaken: Callable[[Callable[[int], Network]], Network]
-) -> None:
+def test_every_architecture_folds_to_the_same_maps_and_logits(arch, shaken):
     network = shaken(ARCHITECTURES[arch])
     fast = network.folded()
     left = sum(isinstance(module, nn.BatchNorm2d) for module in fast.modules())
@@ -172,9 +167,7 @@ def test_every_architecture_folds_to_the_same_maps_and_logits(
     torch.testing.assert_close(exact.folded().stages(x), exact.stages(x))
 
 
-def test_training_is_decided_by_its_seed_and_leaves_the_global_generator_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_training_is_decided_by_its_seed_and_leaves_the_global_generator_alone(monkeypatch):
     monkeypatch.setattr(small, "STEPS", 10)
     train = natural_set("stix", 250, 0, "few")
     before = torch.random.get_rng_state()

@@ -1,5 +1,4 @@
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -83,7 +82,7 @@ NUMBER = 3
 
 
 @pytest.fixture
-def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[str]:
+def module(tmp_path, monkeypatch, request):
     """The name, new for each test, of a user's module in the working folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -93,11 +92,11 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixt
     sys.modules.pop(name, None)
 
 
-def mine(module: str) -> Classifier:
+def mine(module):
     return load_classifier(f"mine={module}:make", CLASSES)
 
 
-def test_logits_features_and_stages_are_the_networks_own(module: str) -> None:
+def test_logits_features_and_stages_are_the_networks_own(module):
     before = torch.get_rng_state()
     classifier = mine(module)
     assert torch.equal(torch.get_rng_state(), before)
@@ -117,7 +116,7 @@ def test_logits_features_and_stages_are_the_networks_own(module: str) -> None:
     )
 
 
-def test_what_is_saved_is_read_back_where_the_network_was_named(module: str) -> None:
+def test_what_is_saved_is_read_back_where_the_network_was_named(module):
     classifier = mine(module)
     save_classifier(classifier, Path("peer.safetensors"))
     back = read_classifier(Path("peer.safetensors"))
@@ -130,7 +129,7 @@ def test_what_is_saved_is_read_back_where_the_network_was_named(module: str) -> 
     assert again.digest != classifier.digest, "it covers the code"
 
 
-def test_no_file_makes_the_kit_import_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_file_makes_the_kit_import_anything(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     Path("unnamed_nets.py").write_text("raise SystemExit('imported')", encoding="utf-8")
@@ -143,7 +142,7 @@ def test_no_file_makes_the_kit_import_anything(tmp_path: Path, monkeypatch: pyte
     assert "unnamed_nets" not in sys.modules
 
 
-def test_a_network_without_extras(module: str) -> None:
+def test_a_network_without_extras(module):
     classifier = load_classifier(f"b={module}:bare", CLASSES)
     assert (classifier.mean, classifier.std) == ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010))
     logits, features = classifier(IMAGES)
@@ -154,7 +153,7 @@ def test_a_network_without_extras(module: str) -> None:
         classifier.stages(IMAGES)
 
 
-def test_a_named_network_can_be_built_for_training(module: str) -> None:
+def test_a_named_network_can_be_built_for_training(module):
     with pytest.raises(UnusableInput, match="name it with network"):
         new_network(f"{module}:make", 4)
     use_network(f"{module}:make")
@@ -175,7 +174,7 @@ def test_a_named_network_can_be_built_for_training(module: str) -> None:
         ("odd_mean", r"odd_mean\(3\) fails"),
     ],
 )
-def test_functions_that_give_no_network(function: str, message: str, module: str) -> None:
+def test_functions_that_give_no_network(function, message, module):
     with pytest.raises(UnusableInput, match=message):
         load_classifier(f"mine={module}:{function}", CLASSES, size=(8, 8))
 
@@ -188,13 +187,13 @@ def test_functions_that_give_no_network(function: str, message: str, module: str
         ("late", r"fails on images of 8 x 8 pixels \(RuntimeError"),
     ],
 )
-def test_networks_that_do_something_else(function: str, message: str, module: str) -> None:
+def test_networks_that_do_something_else(function, message, module):
     classifier = load_classifier(f"mine={module}:{function}", CLASSES)
     with pytest.raises(UnusableInput, match=message):
         classifier(IMAGES)
 
 
-def test_the_layer_that_gives_the_logits_is_found_though_another_was_defined_last(module: str) -> None:
+def test_the_layer_that_gives_the_logits_is_found_though_another_was_defined_last(module):
     classifier = load_classifier(f"mine={module}:reordered", CLASSES, size=(8, 8))
     assert classifier.arch == f"{module}:reordered@top"
     _, features = classifier(IMAGES)
@@ -203,7 +202,7 @@ def test_the_layer_that_gives_the_logits_is_found_though_another_was_defined_las
     assert torch.equal(read_classifier(Path("peer.safetensors"))(IMAGES)[1], features)
 
 
-def test_any_callable_that_gives_logits_does(module: str) -> None:
+def test_any_callable_that_gives_logits_does(module):
     classifier = load_classifier(f"mine={module}:arrays", CLASSES, size=(8, 8))
     assert classifier.logits_alone
     logits, features = classifier(IMAGES)
