@@ -125,13 +125,6 @@ def test_where_no_name_has_the_suffix_of_an_image_first_bytes_decide(tmp_path):
     assert images(tmp_path) == ("a/0.dat", "a/1.dat")
 
 
-def test_folders_of_whole_numbers_are_in_their_order(tmp_path):
-    with open_tree(lay(tmp_path, *(f"{i}/0.png" for i in range(12)))) as tree:
-        assert tree.folders(1) == tuple(map(str, range(12)))
-    with open_tree(lay(tmp_path, "b/0.png")) as tree:
-        assert tree.folders(1)[:3] == ("0", "1", "10")
-
-
 def names_in(path, *members):
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in members:

@@ -109,13 +109,11 @@ def test_palettes_cmyk_grey_and_alpha_become_rgb(tmp_path, kind, mode):
     np.testing.assert_array_equal(found, np.asarray(Image.open(io.BytesIO(data)).convert("RGB")))
 
 
-def test_sixteen_bits_are_reduced_to_eight_and_the_first_picture_of_an_animation_is_taken(tmp_path):
-    deep = np.random.default_rng(0).integers(65536, size=SHAPE).astype(np.uint16)
+def test_the_first_picture_of_an_animation_is_taken(tmp_path):
     frames = [Image.new("RGB", (8, 6), colour) for colour in ("red", "lime", "blue")]
     moving = saved(frames[0], "GIF", save_all=True, append_images=frames[1:])
-    found = read(tmp_path, {"cat/0.png": saved(Image.fromarray(deep), "PNG"), "cat/1.gif": moving})
-    assert np.abs(found[0][..., 0].astype(int) - deep // 256).max() <= 1
-    np.testing.assert_array_equal(found[1], np.broadcast_to([255, 0, 0], (6, 8, 3)))
+    found = read(tmp_path, {"cat/0.gif": moving})
+    np.testing.assert_array_equal(found[0], np.broadcast_to([255, 0, 0], (6, 8, 3)))
 
 
 def test_mixed_sizes_get_the_commonest_as_they_are_seen_and_it_is_told(tmp_path, capsys):

@@ -20,10 +20,6 @@ def make_base(n=1300, size=8, classes=10):
     return ImageSet("base", images, rng.integers(0, classes, n))
 
 
-def valid_params(name):
-    return {key: parameter.kind(parameter.low) for key, parameter in OPERATIONS[name].parameters.items()}
-
-
 def test_sample_draws_without_replacement_in_random_order_with_its_labels():
     base, recipe = make_base(), Recipe("some", 3, (("sample", {"n": 700}),))
     indices, rendered = recipe.indices(base), recipe.render(base)
@@ -109,7 +105,8 @@ def test_natural_like_sets_have_few_classes_sub_populations_and_operations():
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_a_chunk_is_the_same_whatever_the_threads_and_the_other_chunks(name):
-    base, recipe = make_base(size=8), Recipe("set", 5, ((name, valid_params(name)), ("contrast", {})))
+    params = {key: each.kind(each.low) for key, each in OPERATIONS[name].parameters.items()}
+    base, recipe = make_base(), Recipe("set", 5, ((name, params), ("contrast", {})))
     other = ImageSet("other", np.concatenate([255 - base.images[:CHUNK], base.images[CHUNK:]]))
     threads = torch.get_num_threads()
     try:

@@ -128,8 +128,7 @@ def test_one_severity_is_one_set(tmp_path, name, times):
 def test_a_severity_of_labels_in_turn_is_one_set(tmp_path):
     save(tmp_path / "snow_2.npy", pixels(50))
     save(tmp_path / "labels.npy", np.arange(50) % 10)
-    assert names(tmp_path) == ["snow_2.npy"]
-    assert len(load(tmp_path / "snow_2.npy")) == 50
+    assert len(load(tmp_path)) == 50
 
 
 def test_a_folder_holds_ten_sets(corrupted):

@@ -193,6 +193,7 @@ def test_what_is_no_weights_is_named(tmp_path, case, suffix):
     assert not any(word in said for word in ("weights_only", "magic", "trust", "safe_globals"))
 
 
-def test_a_folder_is_named(tmp_path):
-    with pytest.raises(UnusableInput, match="is a folder: name the file"):
-        open_checkpoint(tmp_path)
+def test_what_is_no_file_is_named(tmp_path):
+    for path, message in ((tmp_path, "is a folder: name the file"), (tmp_path / "w.pt", "cannot be read")):
+        with pytest.raises(UnusableInput, match=f"{path}: {message}"):
+            open_checkpoint(path)

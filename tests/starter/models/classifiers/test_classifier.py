@@ -40,15 +40,8 @@ class Wide(Tiny):
 
 
 def tiny(**changes):
-    fields = {
-        "name": "t",
-        "arch": "tiny",
-        "network": Tiny(),
-        "classes": ("a", "b", "c"),
-        "mean": MEAN,
-        "std": STD,
-    }
-    return Classifier(**{**fields, **changes})
+    usual = dict(name="t", arch="tiny", network=Tiny(), classes=("a", "b", "c"), mean=MEAN, std=STD)
+    return Classifier(**{**usual, **changes})
 
 
 @pytest.fixture(scope="module")

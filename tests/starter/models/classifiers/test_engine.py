@@ -127,24 +127,22 @@ def test_what_cannot_be_converted_runs_in_pytorch_and_one_line_says_so(tmp_path,
     assert "'mine': openvino cannot take its network (its code decides" in line
 
 
-def test_what_is_left_open_is_chosen():
+def test_what_is_left_open_is_chosen_and_what_this_cpu_would_emulate_refused(monkeypatch):
     assert chosen("", "", "cpu") == chosen("openvino", "", "cpu") == ("openvino", "float32")
     assert chosen("torch", "", "cpu") == ("torch", "float32")
     for precision in precisions():
         assert chosen("", precision, "cpu") == ("openvino", precision)
     assert chosen("", "", "cuda") == ("torch", "float32")
-    with pytest.raises(UnusableInput, match="precision float16 is of engine openvino"):
-        chosen("torch", "float16", "cpu")
-    with pytest.raises(UnusableInput, match="engine must be one of torch, openvino"):
-        chosen("onnx", "", "cpu")
-
-
-@pytest.mark.parametrize("asked", ["torch", "openvino"])
-def test_a_precision_that_this_cpu_would_emulate_is_refused(asked, monkeypatch):
     monkeypatch.setattr(engine, "precisions", lambda: ("float32",))
-    with pytest.raises(UnusableInput, match="precision bfloat16: this CPU would emulate it slowly"):
-        chosen(asked, "bfloat16", "cpu")
     assert chosen("", "bfloat16", "cuda") == ("torch", "bfloat16")
+    for asked, precision, message in (
+        ("torch", "float16", "precision float16 is of engine openvino"),
+        ("onnx", "", "engine must be one of torch, openvino"),
+        ("torch", "bfloat16", "precision bfloat16: this CPU would emulate it slowly"),
+        ("openvino", "bfloat16", "precision bfloat16: this CPU would emulate it slowly"),
+    ):
+        with pytest.raises(UnusableInput, match=message):
+            chosen(asked, precision, "cpu")
 
 
 def test_gpus_and_machines_without_it_compute_in_pytorch_and_are_told(monkeypatch, capsys):

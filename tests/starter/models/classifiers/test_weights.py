@@ -72,19 +72,12 @@ def test_saved_bytes_are_always_the_same_and_any_reader_reads_them(classifier, t
     assert json.loads(metadata["classes"]) == list(CLASSES)
 
 
-@pytest.mark.parametrize("form", ["plain", "wrapped", "prefixed", "legacy", "double", "bfloat16"])
+@pytest.mark.parametrize("form", ["plain", "legacy", "double", "bfloat16"])
 def test_state_dicts_of_pytorch_files(form, state, tmp_path):
-    saved = state
-    if form == "wrapped":
-        saved = {"state_dict": state, "epoch": 3}
-    elif form == "prefixed":
-        saved = {f"module.{name}": tensor for name, tensor in state.items()}
-    elif form in ("double", "bfloat16"):
-        dtype = getattr(torch, form)
-        saved = {name: t.to(dtype) if t.is_floating_point() else t for name, t in state.items()}
-    path = tmp_path / ("w.pth" if form == "plain" else "w.pt")
-    torch.save(saved, path, _use_new_zipfile_serialization=form != "legacy")
-    loaded = load_classifier(f"small={path}", CLASSES)
+    dtype = getattr(torch, form, torch.float32)
+    saved = {name: t.to(dtype) if t.is_floating_point() else t for name, t in state.items()}
+    torch.save(saved, tmp_path / "w.pt", _use_new_zipfile_serialization=form != "legacy")
+    loaded = load_classifier(f"small={tmp_path / 'w.pt'}", CLASSES)
     assert (loaded.mean, loaded.std) == ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010))
     exact = {"atol": 0.01, "rtol": 0.01} if form == "bfloat16" else {}
     torch.testing.assert_close(dict(loaded.network.state_dict()), dict(state), check_stride=False, **exact)
@@ -106,22 +99,6 @@ def test_a_pickle_is_refused_and_not_run(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("none.pt", None),
-        ("none.safetensors", None),
-        ("page.pt", b"<!doctype html>"),
-        ("page.safetensors", b"<!doctype html>"),
-    ],
-)
-def test_files_that_are_no_weights(name, content, tmp_path):
-    if content is not None:
-        (tmp_path / name).write_bytes(content)
-    with pytest.raises(UnusableInput, match=f"{tmp_path / name}: cannot be read"):
-        load_classifier(f"small={tmp_path / name}", CLASSES)
-
-
-@pytest.mark.parametrize(
     ("change", "problem"),
     [
         (lambda s: s | {"x.y": torch.zeros(2)}, "'x.y' is unexpected"),
@@ -130,7 +107,6 @@ def test_files_that_are_no_weights(name, content, tmp_path):
         (lambda s: s | {"fc.weight": 1e39 + s["fc.weight"].double()}, "NaN or infinite"),
         (lambda s: {"a": torch.zeros(1)}, "problems in all"),
         (lambda s: s | {"fc.weight": s["fc.weight"][:2]}, "tells 2 classes apart, not 3: unseen train"),
-        (lambda s: [1, 2], "no state_dict"),
     ],
 )
 def test_tensors_that_do_not_fit(change, problem, state, tmp_path):

@@ -23,16 +23,12 @@ from starter.data.sources.glyphs.typefaces import (
 )
 
 
-@pytest.fixture(scope="module")
-def splits():
-    return glyph_splits(0)
-
-
 def generator(seed=0):
     return np.random.Generator(np.random.Philox(seed))
 
 
-def test_parts_have_their_sizes_every_digit_equally_and_no_image_twice(splits):
+def test_parts_have_their_sizes_every_digit_equally_and_no_image_twice():
+    splits = glyph_splits(0)
     assert splits.classes == CLASSES
     for name, (n, _) in PARTS.items():
         part = getattr(splits, name)
@@ -105,11 +101,6 @@ def test_field_values_agree_with_scipy():
         np.testing.assert_allclose(got, expected, atol=1e-4)
 
 
-@pytest.fixture(scope="module")
-def sets():
-    return other_glyphs(0, size=20)
-
-
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_the_faces_have_every_character_once(name):
     folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
@@ -130,10 +121,10 @@ def test_no_character_has_the_shape_of_a_digit():
             assert overlap < 0.93, f"{name}: {character}"
 
 
-def test_sets_differ_and_are_the_same_again_and_of_each_seed_others(sets):
+def test_sets_differ_and_are_the_same_again_and_of_each_seed_others():
+    sets, again, other = (other_glyphs(seed, size=20) for seed in (0, 0, 1))
     assert list(sets) == [*SCRIPTS, *PICTURES]
     assert len({images.images.tobytes() for images in sets.values()}) == len(sets)
-    again, other = other_glyphs(0, size=20), other_glyphs(1, size=20)
     for name, images in sets.items():
         np.testing.assert_array_equal(images.images, again[name].images)
         assert (images.images != other[name].images).any(), name

@@ -39,6 +39,7 @@ STAGES = {
 }
 
 
+X = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
 PUBLISHED = {"repvgg_a0": ("linear", 356), "resnet56": ("fc", 344)}
 """The head's name, and how many tensors the published weights have."""
 
@@ -47,12 +48,11 @@ PUBLISHED = {"repvgg_a0": ("linear", 356), "resnet56": ("fc", 344)}
 def test_every_network_has_its_size_stages_features_and_logits(arch, shaken):
     network = shaken(lambda classes: new_network(arch, classes))
     assert sum(parameter.numel() for parameter in network.parameters()) == PARAMETERS[arch]
-    x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
-    maps = network.stages(x)
+    maps = network.stages(X)
     assert [tuple(m.shape) for m in maps] == [(2, width, size, size) for width, size in STAGES[arch]]
     pooled = maps[-1].mean((2, 3))
-    torch.testing.assert_close(network.features(x), pooled)
-    torch.testing.assert_close(network(x), pooled @ network.head.weight.T + network.head.bias)
+    torch.testing.assert_close(network.features(X), pooled)
+    torch.testing.assert_close(network(X), pooled @ network.head.weight.T + network.head.bias)
     assert (network.head.in_features, network.head.out_features) == (STAGES[arch][-1][0], 10)
 
 
@@ -82,8 +82,7 @@ def dla_join(tree, *maps):
 
 def test_maps_of_dla34_are_joined_as_in_the_papers_figure(shaken):
     network = shaken(ARCHITECTURES["dla34"])
-    x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
-    expected = [network.stem(x)]
+    expected = [network.stem(X)]
     first, second, third, fourth = network.trees
     a = dla_block(first.left, expected[-1])
     expected.append(dla_join(first, dla_block(first.right, a), a))
@@ -96,7 +95,7 @@ def test_maps_of_dla34_are_joined_as_in_the_papers_figure(shaken):
         expected.append(dla_join(tree.right, last, a, functional.max_pool2d(before, 2), node))
     a = dla_block(fourth.left, expected[-1])
     expected.append(dla_join(fourth, dla_block(fourth.right, a), a, functional.max_pool2d(expected[-1], 2)))
-    torch.testing.assert_close(network.stages(x), expected[1:])
+    torch.testing.assert_close(network.stages(X), expected[1:])
 
 
 def test_densenet121_is_torchvisions(shaken):
@@ -113,8 +112,7 @@ def test_densenet121_is_torchvisions(shaken):
         prefix = next(prefix for prefix in names if name.startswith(prefix))
         state[names[prefix] + name.removeprefix(prefix)] = tensor
     reference.load_state_dict(state)
-    x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
-    torch.testing.assert_close(network(x), reference(x))
+    torch.testing.assert_close(network(X), reference(X))
 
 
 @pytest.mark.parametrize("theirs", [resnet18, resnet101])
@@ -123,21 +121,19 @@ def test_resnets_for_imagenet_are_torchvisions(theirs, shaken):
     reference = theirs(num_classes=10).eval().requires_grad_(False)
     reference.conv1, reference.maxpool = nn.Conv2d(3, 64, 3, padding=1, bias=False), nn.Identity()
     reference.load_state_dict(network.state_dict())
-    x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
-    torch.testing.assert_close(network(x), reference(x))
+    torch.testing.assert_close(network(X), reference(X))
 
 
 def test_the_convolutions_of_vgg16_are_configuration_d(shaken):
     network = shaken(ARCHITECTURES["vgg16"])
     convolutions = [module for module in network.modules() if isinstance(module, nn.Conv2d)]
     assert [conv.out_channels for conv in convolutions] == [64, 64, 128, 128, *[256] * 3, *[512] * 6]
-    x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
-    maps, normalisations = x, (m for m in network.modules() if isinstance(m, nn.BatchNorm2d))
+    maps, normalisations = X, (m for m in network.modules() if isinstance(m, nn.BatchNorm2d))
     for index, (conv, bn) in enumerate(zip(convolutions, normalisations, strict=True)):
         maps = nn.functional.relu(bn(conv(maps)))
         if index in (1, 3, 6, 9, 12):
             maps = nn.functional.max_pool2d(maps, 2)
-    torch.testing.assert_close(network(x), network.head(maps.flatten(1)))
+    torch.testing.assert_close(network(X), network.head(maps.flatten(1)))
 
 
 def test_resnet56_is_torchvisions_resnet_of_basic_blocks(shaken):
@@ -149,8 +145,7 @@ def test_resnet56_is_torchvisions_resnet_of_basic_blocks(shaken):
     reference.layer2 = reference._make_layer(BasicBlock, 32, 9, stride=2)
     reference.layer3, reference.fc = reference._make_layer(BasicBlock, 64, 9, stride=2), nn.Linear(64, 10)
     reference.eval().requires_grad_(False).load_state_dict(network.state_dict())
-    x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
-    torch.testing.assert_close(network(x), reference(x))
+    torch.testing.assert_close(network(X), reference(X))
 
 
 @pytest.mark.parametrize("arch", some_slow(ARCHITECTURES, "resnet101", "densenet121"))
@@ -160,10 +155,9 @@ def test_every_architecture_folds_to_the_same_maps_and_logits(arch, shaken):
     left = sum(isinstance(module, nn.BatchNorm2d) for module in fast.modules())
     # In DenseNet two thirds of them stand before a convolution: one a layer, one a transition, one at the end.
     assert left == (58 + 3 + 1 if arch == "densenet121" else 0)
-    x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(3))
-    logits = network(x)
-    torch.testing.assert_close(fast(x), logits, rtol=0, atol=1e-4 * max(1, float(logits.abs().max())))
-    exact, x = network.double(), x.double()
+    logits = network(X)
+    torch.testing.assert_close(fast(X), logits, rtol=0, atol=1e-4 * max(1, float(logits.abs().max())))
+    exact, x = network.double(), X.double()
     torch.testing.assert_close(exact.folded().stages(x), exact.stages(x))
 
 

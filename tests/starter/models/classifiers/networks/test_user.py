@@ -163,34 +163,23 @@ def test_a_named_network_can_be_built_for_training(module):
 
 
 @pytest.mark.parametrize(
-    ("function", "message"),
+    ("function", "size", "message"),
     [
-        ("none", "cannot be imported.*has no attribute 'none'"),
-        ("NUMBER", "NUMBER is no function"),
-        ("convolution", r"gives outputs \(2, 3, 6, 6\) for 2 images"),
-        ("softmax", "gives probabilities"),
-        ("make@mix", "write @top or @none"),
-        ("leaving", r"leaving\(3\) fails: SystemExit: 3"),
-        ("odd_mean", r"odd_mean\(3\) fails"),
+        ("none", None, "cannot be imported.*has no attribute 'none'"),
+        ("NUMBER", None, "NUMBER is no function"),
+        ("convolution", (8, 8), r"gives outputs \(2, 3, 6, 6\) for 2 images"),
+        ("softmax", (8, 8), "gives probabilities"),
+        ("make@mix", None, "write @top or @none"),
+        ("leaving", None, r"leaving\(3\) fails: SystemExit: 3"),
+        ("odd_mean", None, r"odd_mean\(3\) fails"),
+        ("softmax", None, "does not give the logits .* name another as"),
+        ("reordered", None, "does not give the logits"),
+        ("late", None, r"fails on images of 8 x 8 pixels \(RuntimeError"),
     ],
 )
-def test_functions_that_give_no_network(function, message, module):
+def test_functions_that_give_no_network_or_do_something_else(function, size, message, module):
     with pytest.raises(UnusableInput, match=message):
-        load_classifier(f"mine={module}:{function}", CLASSES, size=(8, 8))
-
-
-@pytest.mark.parametrize(
-    ("function", "message"),
-    [
-        ("softmax", "does not give the logits .* name another as"),
-        ("reordered", "does not give the logits"),
-        ("late", r"fails on images of 8 x 8 pixels \(RuntimeError"),
-    ],
-)
-def test_networks_that_do_something_else(function, message, module):
-    classifier = load_classifier(f"mine={module}:{function}", CLASSES)
-    with pytest.raises(UnusableInput, match=message):
-        classifier(IMAGES)
+        load_classifier(f"mine={module}:{function}", CLASSES, size=size)(IMAGES)
 
 
 def test_the_layer_that_gives_the_logits_is_found_though_another_was_defined_last(module):
