@@ -94,10 +94,7 @@ def as_pixels(values: NDArray[Any], white: float) -> Pixels:
 
 
 def deep_file(data: bytes) -> Deep | None:
-    """Returns the values of a PNG or TIFF file with more than 8 bits a value; None for any other file.
-
-    Pillow keeps the upper 8 bits of those that have colours, and opens no floats with colours.
-    """
+    """Returns the values of a PNG or TIFF of over 8 bits, of which Pillow keeps 8; None for other files."""
     tags = _tiff_tags(data) if data.startswith(_TIFF) else {}
     deep_png = data.startswith(_PNG) and data[24:25] == b"\x10"
     if not deep_png and max(tags.get(BITS_PER_SAMPLE, (1,))) <= 8:

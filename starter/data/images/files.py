@@ -200,10 +200,7 @@ def _named(path: Path, files: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def _walk(root: Path) -> tuple[list[str], tuple[str, ...]]:
-    """Returns the visible files and folders below a folder, each of them once, by its real path.
-
-    Links are followed last, and passed over if they lead to what was visited or to a folder they are in.
-    """
+    """Returns visible files and folders, each once by its real path; links count last, and make no circle."""
     waiting = deque([("", os.path.realpath(root))])
     links, seen = deque[tuple[str, str]](), dict[str, str]()
     files, linked = dict[str, str](), dict[str, str]()

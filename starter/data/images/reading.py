@@ -56,7 +56,14 @@ class Fit:
             return _scaled(image, self.size)
         scale = max(ratios) if self.resize == "crop" else min(ratios)
         scaled = _scaled(image, (max(1, round(scale * height)), max(1, round(scale * width))))
-        return _cut(scaled, self.size) if self.resize == "crop" else _padded(scaled, self.size)
+        if self.resize == "crop":
+            top, left = ((have - want) // 2 for have, want in zip(scaled.shape[:2], self.size, strict=True))
+            return scaled[top : top + self.size[0], left : left + self.size[1]]
+        padded = np.zeros((*self.size, 3), np.uint8)
+        height, width = scaled.shape[:2]
+        top, left = (self.size[0] - height) // 2, (self.size[1] - width) // 2
+        padded[top : top + height, left : left + width] = scaled
+        return padded
 
     def all(self, images: Pixels) -> Pixels:
         """Returns images (n, h, w, 3) resized to `size`."""
@@ -67,19 +74,6 @@ class Fit:
 
 def _scaled(image: Pixels, size: tuple[int, int]) -> Pixels:
     return np.asarray(cv2.resize(image, size[::-1], interpolation=cv2.INTER_AREA), np.uint8)
-
-
-def _cut(image: Pixels, size: tuple[int, int]) -> Pixels:
-    top, left = ((have - want) // 2 for have, want in zip(image.shape[:2], size, strict=True))
-    return image[top : top + size[0], left : left + size[1]]
-
-
-def _padded(image: Pixels, size: tuple[int, int]) -> Pixels:
-    padded = np.zeros((*size, 3), np.uint8)
-    height, width = image.shape[:2]
-    top, left = (size[0] - height) // 2, (size[1] - width) // 2
-    padded[top : top + height, left : left + width] = image
-    return padded
 
 
 def read_images(tree: Tree, files: Sequence[str], fit: Fit | None = None) -> tuple[Pixels, IntArray]:

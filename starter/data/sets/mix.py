@@ -128,9 +128,5 @@ def picked(ind: NDArray[Any], ood: NDArray[Any], rows: IntArray, is_ood: BoolArr
 
 
 def family(ood_set: str) -> str:
-    """Returns the family of an OOD set, its source: the name up to the first underscore.
-
-    >>> family("cifar100_people"), family("omniglot")
-    ('cifar100', 'omniglot')
-    """
+    """Returns the family of an OOD set, its source: the name up to the first underscore."""
     return ood_set.split("_")[0]

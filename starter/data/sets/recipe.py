@@ -278,7 +278,9 @@ def _selection(policy: Policy, rng: Generator, n: int, clusters: IntArray | None
     """Returns the operation that selects the n images of a set."""
     kind = rng.random()
     if kind < policy.prior_share:
-        return "resample_classes", {"n": n, "concentration": _log_uniform(rng, *policy.concentration)}
+        low, high = policy.concentration
+        drawn = low if low == high else float(f"{np.exp(rng.uniform(np.log(low), np.log(high))):.3g}")
+        return "resample_classes", {"n": n, "concentration": drawn}
     if kind < policy.prior_share + policy.part_share:
         place = rng.random()
         if clusters is not None:
@@ -301,11 +303,6 @@ def neighbours(clusters: IntArray, n: int, place: float) -> IntArray:
     nearest = np.argsort(np.abs(np.arange(count) - place * (count - 1)), kind="stable")
     sizes = np.cumsum(np.bincount(clusters, minlength=count)[nearest])
     return np.flatnonzero(np.isin(clusters, nearest[: np.searchsorted(sizes, n) + 1]))
-
-
-def _log_uniform(rng: Generator, low: float, high: float) -> float:
-    """Returns a log-uniform random number, to three digits; without a draw if both ends are equal."""
-    return low if low == high else float(f"{np.exp(rng.uniform(np.log(low), np.log(high))):.3g}")
 
 
 MAX_BYTES = 1 << 26

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.random import Generator
 
 from starter.data.images.files import Tree, open_tree, tell_strays
 from starter.data.images.imageset import ImageSet
@@ -54,11 +53,11 @@ def load_ood_sets(
     with open_tree(Path(path)) as tree:
         files = _named(tree)
         kept = kept_sets(list(files), classes, exclude)
-        with progress(kept, "read OOD sets", unit="sets") as names:
-            return {
-                name: _read(tree, name, files[name], fit, limit=limit, rng=stream(seed, name))
-                for name in names
-            }
+        sets = {}
+        for name in progress(kept, "read OOD sets", unit="sets"):
+            rows = np.sort(stream(seed, name).permutation(len(files[name]))[:limit])
+            sets[name] = ImageSet(name, read_images(tree, [files[name][row] for row in rows], fit)[0])
+        return sets
 
 
 def load_ind_images(path: str, fit: Fit) -> ImageSet:
@@ -120,10 +119,3 @@ def _named(tree: Tree) -> dict[str, tuple[str, ...]]:
     if not files:
         raise unusable(tree.path, "one folder per OOD data set is expected, and there is none with images")
     return files
-
-
-def _read(
-    tree: Tree, name: str, files: Sequence[str], fit: Fit, limit: int | None, rng: Generator
-) -> ImageSet:
-    chosen = np.sort(rng.permutation(len(files))[:limit])
-    return ImageSet(name, read_images(tree, [files[i] for i in chosen], fit)[0])

@@ -95,7 +95,9 @@ def load_images(
         if _holds_sets(tree, classes):
             first, names = tree.folders(2)[0], ", ".join(tree.folders(2))
             raise unusable(path, f"holds several sets ({names}); name one, as in {path / first}")
-        return _tree_set(tree, _name(path), classes, fit, limit=limit, seed=seed)
+        name = composed(path.resolve().name)
+        name = name[:-4] if name.lower().endswith(".zip") else name
+        return _tree_set(tree, name, classes, fit, limit=limit, seed=seed)
 
 
 def _cifar10(folder: Path, seed: int) -> Splits:
@@ -212,12 +214,6 @@ def _checked(path: Path, classes: tuple[str, ...]) -> tuple[str, ...]:
     if len(classes) < 2 or len(set(classes)) < len(classes):
         raise unusable(path, f"two or more different classes are needed, got {', '.join(classes)}")
     return classes
-
-
-def _name(path: Path) -> str:
-    """Returns the name of a set at a path: that of its folder, or of its zip without the suffix."""
-    name = composed(path.resolve().name)
-    return name[:-4] if name.lower().endswith(".zip") else name
 
 
 def _drawn(n: int, limit: int | None, seed: int) -> IntArray:

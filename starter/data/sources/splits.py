@@ -50,10 +50,7 @@ class Splits:
 
 
 def split(classes: tuple[str, ...], train: ImageSet, test: ImageSet, seed: int) -> Splits:
-    """Divide the labelled `test` images: reference 20 %, meta-base 40 %, val-base 10 %, test-base 30 %.
-
-    The disjoint parts are shuffled and stratified by `seed`.
-    """
+    """Divide `test`, stratified: reference 20 %, meta-base 40 %, val-base 10 %, test-base 30 %."""
     counts = np.bincount(test.truth, minlength=len(classes))
     if (least := counts.min()) < LEAST:
         reason = f"{least} test images of class {classes[counts.argmin()]!r}; {LEAST} of each are needed"

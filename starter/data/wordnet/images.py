@@ -1,7 +1,4 @@
-"""The images of a manifest's classes: halves for validation and test, as files, and OOD sets by meaning.
-
-An OOD set has the images of a near or far class, or of several together.
-"""
+"""The images of a manifest's classes: halves for validation and test, as files, and OOD sets by meaning."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

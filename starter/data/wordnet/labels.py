@@ -1,7 +1,4 @@
-"""From labels to synsets: the words of a label looked up in WordNet, and tables that overrule the look-up.
-
-It also loads lists of classes: a data set's by name, a file of labels, or folders of images, one per class.
-"""
+"""From labels to synsets: their words looked up in WordNet, tables that overrule it, and lists of classes."""
 
 import importlib.util
 import re
@@ -162,7 +159,9 @@ def load_classes(spec: str) -> tuple[str, tuple[str, ...]]:
         return spec, CLASS_LISTS[spec]()
     path = Path(spec)
     if path.is_file() and path.suffix.lower() != ".zip":
-        labels = _lines(path)
+        lines = read_lines(path)
+        places = map(_PLACES_LINE.fullmatch, lines)
+        labels = tuple(match[1] if match else line for match, line in zip(places, lines, strict=True))
     else:
         with open_tree(path) as tree:
             labels = tree.tested().folders(1)
@@ -171,17 +170,8 @@ def load_classes(spec: str) -> tuple[str, tuple[str, ...]]:
     return path.resolve().name.removesuffix(path.suffix), labels
 
 
-def _lines(path: Path) -> tuple[str, ...]:
-    lines = read_lines(path)
-    places = (_PLACES_LINE.fullmatch(line) for line in lines)
-    return tuple(match[1] if match else line for match, line in zip(places, lines, strict=True))
-
-
 def read_overrides(path: Path) -> dict[tuple[str, str], str]:
-    """Returns the synset of each (source, label) in a user's table of labels, synsets, and maybe sources.
-
-    Rows with an empty synset are skipped, so that the file of `write_matches` can be edited and given back.
-    """
+    """Returns synsets by (source, label) from a table of a user's; rows without a synset are skipped."""
     rows = (row for _, row in read_rows(path, ("label", "synset")))
     return {(row.get("source", ""), row["label"]): row["synset"] for row in rows if row["synset"]}
 

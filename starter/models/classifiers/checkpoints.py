@@ -71,23 +71,18 @@ def open_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
             head = stream.read(512)
     except OSError as error:
         raise unusable(path, f"cannot be read ({why(error)})") from error
-    if head[8:9] == b"{" or (path.suffix.lower() == ".safetensors" and not _is_other(head)):
+    other = next(((what, fix) for begin, what, fix in FORMS if re.match(begin, head, re.DOTALL)), None)
+    known = other or head.startswith((_ZIP, b"\x80"))
+    if head[8:9] == b"{" or (path.suffix.lower() == ".safetensors" and not known):
         return _safetensors(path)
-    for begin, what, fix in FORMS:
-        if re.match(begin, head, re.DOTALL):
-            raise unusable(path, f"cannot be read as weights, it is {what}: {fix}")
+    if other:
+        raise unusable(path, f"cannot be read as weights, it is {other[0]}: {other[1]}")
     if head.startswith(_ZIP):
         _check_members(path)
     state = _state(path, _loaded(path))
     if not state:
         raise unusable(path, f"holds no state_dict: {_STATE}")
     return state, {}
-
-
-def _is_other(head: bytes) -> bool:
-    """Returns True if a file begins in a form that is not safetensors'."""
-    known = any(re.match(begin, head, re.DOTALL) for begin, _, _ in FORMS)
-    return known or head.startswith((_ZIP, b"\x80"))
 
 
 def _safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:

@@ -59,9 +59,8 @@ class Classifier:
         network = copy.deepcopy(self.network).cpu().eval().requires_grad_(False)
         for form, stored in (("deployed", network.folded()), ("network", network)):
             object.__setattr__(self, form, stored.to(self.device).to(memory_format=torch.channels_last))
-        object.__setattr__(self, "classes", tuple(map(str, self.classes)))
-        object.__setattr__(self, "mean", tuple(map(float, self.mean)))
-        object.__setattr__(self, "std", tuple(map(float, self.std)))
+        for name, kind in (("classes", str), ("mean", float), ("std", float)):
+            object.__setattr__(self, name, tuple(map(kind, getattr(self, name))))
 
     def __str__(self) -> str:
         return f"classifier {self.name!r}"

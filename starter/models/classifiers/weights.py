@@ -1,7 +1,4 @@
-"""Classifiers from the names and files that the user gives, and back into files.
-
-A weights file is read without unpickling, and its tensors are checked against a network.
-"""
+"""Classifiers from the names and files that the user gives, and back into files."""
 
 import http.client
 import json

@@ -1,7 +1,4 @@
-"""Encoders of images, and of images and texts: what the kit asks of one, and encoders from any functions.
-
-A referee (`unseen build --referee`) is an ImageEncoder; a grid's LAID matrix needs an Encoder.
-"""
+"""Encoders of images, as a referee is, and of images and texts, as a grid needs; and of any functions."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

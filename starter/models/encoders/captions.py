@@ -1,10 +1,7 @@
 """Captioned images, with phrases for meaning and style: the training data of the kit's encoders.
 
-The embedded glyphs have captions with a digit or another sign, its face, backdrop, look and an operation.
 They include all embedded signs, faces, backdrops and operations, since the paper's encoder has also seen all
 kinds of images that it measures; the handwriting is from the training part only.
-
-Labelled photographs have captions with the class's name and the operation that was applied.
 """
 
 from collections.abc import Sequence

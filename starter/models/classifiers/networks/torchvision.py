@@ -12,11 +12,7 @@ from starter.models.classifiers.networks.network import Network
 
 
 class ResNet(Network):
-    """A 3x3 convolution of stride 1, then three or four groups of residual blocks, whose maps are `stages`.
-
-    Names and shapes of parameters are torchvision's; for ResNet-56 they are those of `cifar10_resnet56` in
-    github.com/chenyaofo/pytorch-cifar-models.
-    """
+    """Residual groups after a 3x3 convolution, named as torchvision's or chenyaofo's `cifar10_resnet56`."""
 
     def __init__(self, conv1: nn.Conv2d, bn1: nn.BatchNorm2d, layers: list[nn.Module], fc: nn.Linear) -> None:
         super().__init__()
