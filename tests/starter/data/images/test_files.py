@@ -65,22 +65,16 @@ def test_links_to_elsewhere_count_once_each(tmp_path):
 
 def test_what_systems_and_file_servers_leave_is_no_image(tmp_path):
     strays = [
-        "@eaDir/0.png/SYNOPHOTO_THUMB_S.jpg",
-        "__MACOSX/a/0.png",
-        ".thumbnails/0.png",
-        "a/lost+found/0.png",
-        "a/._0.png",
-        ".Trash-1000/files/0.png",
-        "$RECYCLE.BIN/0.png",
-        "a/.ipynb_checkpoints/0-checkpoint.png",
-        ".DS_Store",
-        "Thumbs.db",
-        "a/#recycle/0.png",
-        "a/0.png~",
-        "a/desktop.ini",
-        ".@__thumb/0.png",
+        *(
+            "@eaDir/0.png/SYNOPHOTO_THUMB_S.jpg",
+            "__MACOSX/a/0.png",
+            ".thumbnails/0.png",
+            "a/lost+found/0.png",
+        ),
+        *("a/._0.png", ".Trash-1000/files/0.png", "$RECYCLE.BIN/0.png", ".DS_Store", "Thumbs.db"),
+        *("a/.ipynb_checkpoints/0-checkpoint.png", "a/#recycle/0.png", "a/0.png~", "a/desktop.ini"),
+        *(".@__thumb/0.png", "System Volume Information/0.png"),
     ]
-    strays.append("System Volume Information/0.png")
     lay(tmp_path / "x", "a/0.png", *strays)
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
         for name in ("a/0.png", *strays):

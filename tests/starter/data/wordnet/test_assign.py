@@ -97,18 +97,7 @@ def test_each_step_names_its_reason(wordnet, known_of_pruning, label, assignment
 
 
 def test_each_steps_count_is_told(wordnet, known_of_pruning):
-    labels = [
-        "car",
-        "carnivore",
-        "poodle",
-        "bird",
-        "glider",
-        "unicorn",
-        "go-kart",
-        "ship",
-        "chair",
-        "vehicle",
-    ]
+    labels = ["car", "carnivore", "poodle", "bird", "glider", "unicorn", "go-kart", "ship", "chair", "vehicle"]
     rows = steps_text(prune(wordnet, known_of_pruning, pool_of_pruning(wordnet, *labels))).split("\n")
     assert [row.split()[-1] for row in rows[1:]] == ["10", "9", "8", "6", "5", "4", "3", "1"]
 

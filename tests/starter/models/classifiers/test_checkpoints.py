@@ -112,64 +112,49 @@ def test_training_begins_with_a_prefixed_state_of_other_classes(tmp_path, state)
     torch.testing.assert_close(found[name], state[name])
 
 
-def zipped(*names):
+def written(write):
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        for name in names:
-            archive.writestr(name, b"x")
+    write(stream)
     return stream.getvalue()
+
+
+def zipped(stream):
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name in ("metadata.json", "config.json", "model.weights.h5"):
+            archive.writestr(name, b"x")
 
 
 def saved(thing, **how):
-    stream = io.BytesIO()
-    torch.save(thing, stream, **how)
-    return stream.getvalue()
+    return written(lambda stream: torch.save(thing, stream, **how))
 
 
-def scripted():
-    stream = io.BytesIO()
+def scripted(stream):
     torch.jit.save(torch.jit.trace(nn.Linear(2, 2), torch.zeros(1, 2)), stream)
-    return stream.getvalue()
 
 
-def array(**arrays):
-    stream = io.BytesIO()
-    np.savez(stream, **arrays)
-    return stream.getvalue()
-
-
+OLD = {"_use_new_zipfile_serialization": False}
+WHOLE = "Python objects \\(torch.nn.modules.linear.Linear\\).*save the network's state alone"
+ARGUMENTS = {"model": {"w": torch.zeros(2)}, "args": argparse.Namespace(lr=1)}
 NO_WEIGHTS = {
     "empty": (lambda: b"", "it is empty"),
-    "pointer": (
-        lambda: b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
-        "Git LFS.*git lfs pull",
-    ),
+    "pointer": (lambda: b"version https://git-lfs.github.com/spec/v1\n", "Git LFS.*git lfs pull"),
     "page": (lambda: b"\n<!DOCTYPE html><html>", "a page"),
     "error page": (lambda: b'<?xml version="1.0"?><Error>', "a page"),
     "index": (lambda: json.dumps({"weight_map": {}}).encode(), "text \\(JSON\\)"),
     "not found": (lambda: b"Entry not found", "it is text"),
     "onnx": (lambda: b"\x08\x08\x12\x07pytorch\x1a\x052.1.0:\x9b", "ONNX.*module:function"),
-    "keras": (lambda: zipped("metadata.json", "config.json", "model.weights.h5"), "Keras"),
+    "keras": (lambda: written(zipped), "Keras"),
     "hdf5": (lambda: b"\x89HDF\r\n\x1a\n" + bytes(50), "HDF5"),
     "tflite": (lambda: b"\x1c\0\0\0TFL3" + bytes(50), "TensorFlow Lite"),
-    "npz": (lambda: array(w=np.zeros(3)), "arrays of NumPy"),
+    "npz": (lambda: written(lambda stream: np.savez(stream, w=np.zeros(3))), "arrays of NumPy"),
     "gzip": (lambda: b"\x1f\x8b\x08\0" + bytes(50), "compressed: unpack"),
     "pickle": (lambda: pickle.dumps({"w": np.zeros(3)}), "a pickle, .* may run code: save"),
-    "script": (scripted, "TorchScript: load it by torch.jit.load, and save"),
-    "whole model": (lambda: saved(nn.Linear(2, 2)), "Python objects \\(torch.nn.modules.linear.Linear\\)"),
-    "old whole model": (
-        lambda: saved(nn.Linear(2, 2), _use_new_zipfile_serialization=False),
-        "Python objects \\(torch.nn.modules.linear.Linear\\).*save the network's state alone",
-    ),
-    "arguments": (
-        lambda: saved({"model": {"w": torch.zeros(2)}, "args": argparse.Namespace(lr=1)}),
-        "Python objects \\(argparse.Namespace\\)",
-    ),
+    "script": (lambda: written(scripted), "TorchScript: load it by torch.jit.load, and save"),
+    "whole model": (lambda: saved(nn.Linear(2, 2)), WHOLE),
+    "old whole model": (lambda: saved(nn.Linear(2, 2), **OLD), WHOLE),
+    "arguments": (lambda: saved(ARGUMENTS), "Python objects \\(argparse.Namespace\\)"),
     "cut": (lambda: saved({"w": torch.zeros(2000)})[:3000], "damaged or cut short"),
-    "old and cut": (
-        lambda: saved({"w": torch.zeros(2000)}, _use_new_zipfile_serialization=False)[:3000],
-        "damaged, or of a form",
-    ),
+    "old and cut": (lambda: saved({"w": torch.zeros(2000)}, **OLD)[:3000], "damaged, or of a form"),
     "cut safetensors": (
         lambda: struct.pack("<Q", 900) + b'{"w":{"dtype":"F32"',
         "safetensors, it is damaged",

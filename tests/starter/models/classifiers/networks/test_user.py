@@ -19,6 +19,7 @@ from submission.errors import UnusableInput
 CLASSES = ("a", "b", "c")
 IMAGES = np.random.default_rng(0).integers(0, 256, (5, 8, 8, 3), dtype=np.uint8)
 CODE = """
+import sys
 import torch
 from torch import nn
 
@@ -39,21 +40,6 @@ class Mine(nn.Module):
     def forward(self, x):
         return self.top(self.mix(self.stages(x)[-1].flatten(1)).tanh() + self.shift)
 
-def make(num_classes):
-    return Mine(num_classes)
-
-def bare(num_classes):
-    return nn.Sequential(nn.Flatten(), nn.Linear(192, num_classes)).half()
-
-def softmax(num_classes):
-    return nn.Sequential(nn.Flatten(), nn.Linear(192, num_classes), nn.Softmax(1))
-
-def convolution(num_classes):
-    return nn.Conv2d(3, num_classes, 3)
-
-def arrays(num_classes):
-    return lambda x: x.mean((2, 3)).double().numpy()[:, :num_classes]
-
 class Reordered(nn.Module):
     def __init__(self, num_classes):
         super().__init__()
@@ -63,20 +49,18 @@ class Reordered(nn.Module):
     def forward(self, x):
         return self.top(x.flatten(1))
 
-def reordered(num_classes):
-    return Reordered(num_classes)
-
-def late(num_classes):
-    return nn.Sequential(nn.Flatten(), nn.Linear(12, num_classes))
-
-def leaving(num_classes):
-    raise SystemExit(3)
-
 def odd_mean(num_classes):
     network = bare(num_classes)
     network.mean = "grey"
     return network
 
+make, reordered = Mine, Reordered
+bare = lambda num_classes: nn.Sequential(nn.Flatten(), nn.Linear(192, num_classes)).half()
+softmax = lambda num_classes: nn.Sequential(nn.Flatten(), nn.Linear(192, num_classes), nn.Softmax(1))
+convolution = lambda num_classes: nn.Conv2d(3, num_classes, 3)
+arrays = lambda num_classes: lambda x: x.mean((2, 3)).double().numpy()[:, :num_classes]
+late = lambda num_classes: nn.Sequential(nn.Flatten(), nn.Linear(12, num_classes))
+leaving = lambda num_classes: sys.exit(3)
 NUMBER = 3
 """
 
