@@ -146,13 +146,7 @@ def _tree_splits(tree: Tree, seed: int, fit: Fit) -> Splits:
         raise unusable(tree.path, reason)
     classes = _checked(tree.path, tree.folders(1))
     images = _tree_set(tree, printable(tree.path), classes, fit)
-    return _halved(classes, _without_repeats(images, set()), seed)
-
-
-def _halved(classes: tuple[str, ...], images: ImageSet, seed: int) -> Splits:
-    """Returns the splits of images that nobody divided: half of each class are training images."""
-    train, test = hold_out(images, seed)
-    return split(classes, train, test, seed)
+    return split(classes, *hold_out(_without_repeats(images, set()), seed), seed)
 
 
 def _given_splits(tree: Tree, seed: int, fit: Fit) -> Splits:
@@ -188,7 +182,7 @@ def _array_splits(path: Path, seed: int, fit: Fit) -> Splits:
     named, images = _arrays(path)
     classes = _checked(path, named or tuple(str(number) for number in range(images.truth.max() + 1)))
     images = ImageSet(printable(path), fit.all(images.images), images.labels)
-    return _halved(classes, _without_repeats(images, set()), seed)
+    return split(classes, *hold_out(_without_repeats(images, set()), seed), seed)
 
 
 def _array_set(path: Path, classes: Sequence[str], limit: int | None, seed: int, fit: Fit) -> ImageSet:

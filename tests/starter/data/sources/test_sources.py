@@ -164,7 +164,7 @@ def test_set_names_and_images_of_a_collection(tmp_path):
         assert kaggle.labels.tolist() == [1, 1, 2, 2, 2]
         np.testing.assert_array_equal(kaggle.images[2], pixels("dog/000"))
         with pytest.raises(
-            UnusableInput, match=r"holds several sets \(caltech, kaggle\); name one, as in .*caltech"
+            UnusableInput, match=r"several sets \(caltech, kaggle\); name one, as in .*caltech"
         ):
             load_images(root, CLASSES)
 

@@ -71,6 +71,9 @@ def pool_of_pruning(wordnet, *labels):
     return [match_classes(wordnet, "pool", labels)]
 
 
+ONLY = "as of the ID classes only"
+
+
 @pytest.mark.parametrize(
     ("label", "assignment", "oodness", "reason"),
     [
@@ -79,12 +82,7 @@ def pool_of_pruning(wordnet, *labels):
         ("entity", "dropped", 1, "hypernym of dog"),
         ("poodle", "dropped", 1, "hyponym of dog"),
         ("bird", "dropped", None, "excluded below organism.n.01"),
-        (
-            "glider",
-            "dropped",
-            1,
-            "covariate shift below aircraft.n.01, as of the ID classes only airplane is",
-        ),
+        ("glider", "dropped", 1, f"covariate shift below aircraft.n.01, {ONLY} airplane is"),
         ("unicorn", "dropped", None, "unmatched: no synset has its label"),
         ("go-kart", "near", 2, "sister of automobile, truck"),
         ("ship", "far", 3, "no ID class shares a hypernym"),
@@ -97,7 +95,18 @@ def test_each_step_names_its_reason(wordnet, known_of_pruning, label, assignment
 
 
 def test_each_steps_count_is_told(wordnet, known_of_pruning):
-    labels = ["car", "carnivore", "poodle", "bird", "glider", "unicorn", "go-kart", "ship", "chair", "vehicle"]
+    labels = [
+        "car",
+        "carnivore",
+        "poodle",
+        "bird",
+        "glider",
+        "unicorn",
+        "go-kart",
+        "ship",
+        "chair",
+        "vehicle",
+    ]
     rows = steps_text(prune(wordnet, known_of_pruning, pool_of_pruning(wordnet, *labels))).split("\n")
     assert [row.split()[-1] for row in rows[1:]] == ["10", "9", "8", "6", "5", "4", "3", "1"]
 

@@ -149,9 +149,7 @@ def test_devices_that_do_not_compute_here_are_refused(device):
 
 def test_images_that_a_network_cannot_take_and_what_is_not_finite_are_told(images):
     for call in (tiny(network=Wide()), tiny(network=Wide()).stages):
-        with pytest.raises(
-            UnusableInput, match=r"'t' cannot take 7 images of 6 x 8 pixels: .*[Kk]ernel size"
-        ):
+        with pytest.raises(UnusableInput, match=r"'t' cannot take 7 images of 6 x 8 pixels: .*[Kk]ernel"):
             call(images)
     network = Tiny()
     with torch.no_grad():

@@ -35,11 +35,6 @@ def network(arch="small"):
         return ARCHITECTURES[arch](len(CLASSES))
 
 
-@pytest.fixture(scope="module")
-def classifier():
-    return Classifier("mine", "small", network(), CLASSES, (0.1, 1 / 3, 0.5), (0.2, 0.3, 0.7))
-
-
 @pytest.fixture
 def state():
     return network().state_dict()
@@ -61,7 +56,8 @@ def test_what_is_saved_is_read_back(arch, tmp_path):
     assert loaded.digest != classifier.digest
 
 
-def test_saved_bytes_are_always_the_same_and_any_reader_reads_them(classifier, tmp_path):
+def test_saved_bytes_are_always_the_same_and_any_reader_reads_them(tmp_path):
+    classifier = Classifier("mine", "small", network(), CLASSES, (0.1, 1 / 3, 0.5), (0.2, 0.3, 0.7))
     for index in range(4):
         save_classifier(classifier, tmp_path / f"{index}.safetensors")
     assert len({path.read_bytes() for path in tmp_path.iterdir()}) == 1

@@ -23,10 +23,6 @@ from starter.data.sources.glyphs.typefaces import (
 )
 
 
-def generator(seed=0):
-    return np.random.Generator(np.random.Philox(seed))
-
-
 def test_parts_have_their_sizes_every_digit_equally_and_no_image_twice():
     splits = glyph_splits(0)
     assert splits.classes == CLASSES
@@ -86,15 +82,15 @@ def test_handwriting_keeps_its_rows_and_shapes():
 def test_typeface_draws_shapes_of_the_wanted_digit():
     face = handwriting(0, 200)
     owners = np.repeat(np.arange(10), face.counts)
-    digits = generator().integers(10, size=3000)
-    shapes = face.draw(digits, generator(1))
+    digits = np.random.default_rng(0).integers(10, size=3000)
+    shapes = face.draw(digits, np.random.default_rng(1))
     np.testing.assert_array_equal(owners[shapes], digits)
     assert len(set(shapes)) == 200
 
 
 def test_field_values_agree_with_scipy():
     face = typeface("stix")
-    points = generator().uniform(0, CELL - 1.01, (3, 4, 5, 2))
+    points = np.random.default_rng(0).uniform(0, CELL - 1.01, (3, 4, 5, 2))
     shapes = np.array([0, 7, 19])
     for got, shape, places in zip(face.at(shapes, points), shapes, points, strict=True):
         expected = map_coordinates(face.fields[shape], [places[..., 1], places[..., 0]], order=1)
