@@ -182,9 +182,7 @@ def test_features_are_the_models(weights):
     images = np.random.default_rng(0).integers(0, 256, (70, 20, 24, 3), np.uint8)
     texts = [f"a photo of a {name}" for name in ("cat", "dog", "fox")]
     model, _, preprocess = open_clip.create_model_and_transforms("tiny-unseen", str(weights))
-
     found, named = encoder.encode_images(images), encoder.encode_texts(texts)
-
     with torch.inference_mode():
         seen = model.eval().encode_image(preprocess(Image.fromarray(images[69]))[None], normalize=True)
         said = model.encode_text(open_clip.get_tokenizer("tiny-unseen")(texts), normalize=True)
