@@ -8,7 +8,7 @@ import torch
 from numpy import int16, int32, int64, uint32
 from numpy.typing import NDArray
 
-from starter.data.images.kernel import kernel
+from starter.data.operations.kernels import kernel
 from submission.arrays import FloatArray, Pixels
 
 Edges = NDArray[np.int16]

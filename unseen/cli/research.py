@@ -5,6 +5,7 @@ from typing import Annotated
 
 from typer import Argument, Option, echo
 
+from submission.errors import UnusableInput
 from unseen.cli.options import (
     Cache,
     Changes,
@@ -119,12 +120,13 @@ def classes_assign(
 
     Example: unseen classes assign --id cifar10 --candidates tiny_imagenet.zip --out manifest.csv
     """
-    from starter.data.wordnet.assign import Rule, assign_classes
+    from starter.data.wordnet.assign import RULES, assign_classes
     from starter.data.wordnet.labels import match_all
 
-    assign = Rule(name=rule, threshold=threshold, hyponyms=hyponyms, exclude=exclude)
+    if rule not in RULES:
+        raise UnusableInput(f"--rule {rule!r} is unknown; there are {', '.join(RULES)}")
     taxonomy, classes = match_all(known, candidates, overrides, matches, wordnet)
-    echo(assign_classes(taxonomy, classes, assign, out))
+    echo(assign_classes(taxonomy, classes, out, rule, threshold, hyponyms=hyponyms, exclude=exclude))
 
 
 def classes_halves(

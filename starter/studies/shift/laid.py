@@ -24,8 +24,7 @@ from torch.nn.functional import cosine_similarity, relu
 from starter.data.images.imageset import ImageSet
 from starter.data.sets.rendering import FromRecipe, Rendering
 from starter.models.encoders import Encoder
-from starter.models.encoders.choose import load_encoder
-from starter.models.encoders.clip import clip_templates
+from starter.models.encoders.choose import clip_templates, load_encoder
 from starter.models.encoders.two_tower import TwoTowerEncoder
 from starter.observing.cache import Cache
 from starter.studies.shift.grid import NEIGHBOUR, shift_degrees
