@@ -1,7 +1,4 @@
-"""Audit of a competition: what could reveal a hidden label, and what makes ranks accidents, one line each.
-
-A check is a function in `LEAKS` or `ACCIDENTS`, which yields a finding for everything that it finds.
-"""
+"""Audit of a competition: what could reveal a hidden label, and what makes ranks accidents, one line each."""
 
 import json
 import math
@@ -123,10 +120,7 @@ def seed(competition: Competition) -> Iterator[Finding]:
 
 
 def strays(competition: Competition) -> Iterator[Finding]:
-    """Yield the files in public/ that are not from the build; `pack` omits them, but a copy has them.
-
-    What the build writes tells nothing hidden; nobody knows what other files tell.
-    """
+    """Yield the files in public/ that are not from the build; `pack` omits them, but a copy has them."""
     private = competition.private.resolve()
     listed = {*competition.files, "competition.json"}
     for path in sorted(competition.public.rglob("*")):
@@ -137,10 +131,7 @@ def strays(competition: Competition) -> Iterator[Finding]:
 
 
 def equal_pixels(competition: Competition) -> Iterator[Finding]:
-    """Yield test sets with public images, pixel for pixel, and mixes with images of other test mixes.
-
-    Only IND images could be in mixes of several OOD sets.
-    """
+    """Yield test sets with public images, and mixes that share images, which only IND images could."""
     files = [name for name in competition.files if name.endswith(".npz") and not name.startswith("test/")]
     public = {file: _hashes(competition, file) for file in files}
     names = competition.sets("test")

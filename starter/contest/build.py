@@ -79,20 +79,8 @@ def build(
     Every step writes whole files and every observation is cached, so an interrupted build continues where it
     stopped and ends in the same files. ``public/competition.json`` is written last and marks the end.
 
-    Args:
-        root: Folder of the competition.
-        settings: Settings of the build.
-        test_seed: Seed of everything hidden; by default from the system's entropy (others are for tests).
-        device: Device that runs the classifiers.
-        cluster: Cluster that observes instead of this process; the files are the same.
-        cache: Folder or address of the cache, now and later, instead of ``root/cache``.
-        reads: Fields that methods will read: they are observed in the same pass, where the competition has
-            them.
-
-    Raises:
-        UnusableInput: `root` holds something else or was built with other settings (the message names them),
-            another build is running there, images or weights have changed since the build was begun, test
-            images are public, or an argument cannot be used.
+    `test_seed` is by default from the system's entropy; a `cluster` observes instead of this process; `cache`
+    replaces ``root/cache``; the fields in `reads` are observed too, where the competition has them.
     """
     check_device(device)
     with claim(root, settings, test_seed, device) as (settled, seed):
@@ -201,10 +189,7 @@ def _drafted(
 
 
 def dry_run(settings: Settings, device: str = "cpu") -> tuple[str, list[str]]:
-    """Returns what a build costs, in a sentence, and warnings of what will make its ranks accidents.
-
-    Everything is read and planned as by the build, but for sub-populations; no folder is written.
-    """
+    """Returns what a build costs, in a sentence, and warnings of accidents in its ranks; writes nothing."""
     settings = settings.settled(device)
     splits = _splits(settings)
     load = _loader(settings, splits, device, Path())
@@ -301,9 +286,7 @@ def _inputs(settings: Settings, read: _Read) -> dict[str, str]:
 
 
 def licences(source: str, licence: str, paths: Sequence[str] = (), tested: bool = False) -> str:
-    """Returns the text of ``public/LICENCES.txt``: a line for the source, for `paths`, and for test sets.
-
-    Sources of test sets are not named, since they would reveal the kind of shift.
+    """Returns the text of ``public/LICENCES.txt``; sources of test sets would reveal the kind of shift.
 
     >>> print(licences("photos", "CC0 1.0", tested=True), end="")
     photos: CC0 1.0

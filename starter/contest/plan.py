@@ -30,15 +30,7 @@ Look = Callable[[ImageSet], tuple[FloatArray, FloatArray]]
 
 @dataclass(frozen=True)
 class PlannedSet:
-    """A validation or test set before it is rendered.
-
-    Attributes:
-        recipe: How its images are made.
-        group: Kind of its shift.
-        family: Name of a group of sets that folds, bootstrap draws and the public/private split never divide
-            (docs/decisions/0010-families.md).
-        base: Where its images come from; None for a mix, which names its OOD set.
-    """
+    """A validation or test set before it is rendered; folds and splits never divide a `family`."""
 
     recipe: Recipe | Mix
     group: str
@@ -62,15 +54,9 @@ class PlannedSet:
 
 @dataclass(frozen=True)
 class Plan:
-    """The sets of a competition.
+    """The sets of a competition: how they are made, of which images, and the public files besides them.
 
-    Attributes:
-        train: Meta-train sets.
-        sets: Validation and test sets, by part, "val" and "test".
-        bases: Images of which the sets of each part are made, in the OOD track the IND ones, by part.
-        render: Function of part and planned set that returns the labelled images.
-        inputs: Hashes of the files that were read, by option.
-        files: Public files besides validation and test sets: text or images by path below ``public/``.
+    `bases` are the images of which each part's sets are made, in the OOD track the IND ones.
     """
 
     train: Sequence[FromRecipe | FromPools]
@@ -86,12 +72,10 @@ class Plan:
 
 
 def public_sets(planned: Sequence[Key], seed: int) -> set[str]:
-    """Returns the names of the public test sets, drawn by a private seed.
+    """Returns the names of the public test sets, drawn by a private seed: `PUBLIC_SHARE` of each group.
 
-    They are `PUBLIC_SHARE` of all sets and, as nearly as families allow, of each group. A family is public or
-    private as a whole, and every group keeps a private one: of a hundred sets 30 are public and 70 private,
-    unless their families are too large. If no set would be public, the smallest family is; if there is only
-    one family, its first set is.
+    A family is public or private as a whole, and every group keeps a private one. If no set would be public,
+    the smallest family is; if there is only one family, its first set is.
     """
     rng = PUBLIC(seed)
     families: dict[tuple[str, str], list[str]] = {}
@@ -107,10 +91,7 @@ def public_sets(planned: Sequence[Key], seed: int) -> set[str]:
 
 
 def _draw_public(families: Mapping[tuple[str, str], Sequence[str]], rng: np.random.Generator) -> list[str]:
-    """Returns families in random order, group by group, each if it still fits into the share so far.
-
-    Groups without small families come first, and small families of other groups fill the remainder.
-    """
+    """Returns families in random order, each if it still fits, groups without small families first."""
     groups: dict[str, list[Sequence[str]]] = {}
     for (group, _), sets in sorted(families.items()):
         groups.setdefault(group, []).append(sets)

@@ -43,11 +43,7 @@ def referee_entry(referee: Referee) -> dict[str, Any]:
 
 
 def referee_needs(referees: Sequence[Referee]) -> tuple[str, ...]:
-    """Returns the fields observed on public sets while building.
-
-    They include features if participants cannot compute them: if the first encoder is no file, nor inside a
-    package of the kit's extras.
-    """
+    """Returns the fields observed on public sets: features too, if the first encoder cannot be had."""
     if not referees:
         return ()
     travels = referees[0].probe.spec == LITE0 or isinstance(referees[0].encoder(), TwoTowerEncoder)
@@ -55,10 +51,7 @@ def referee_needs(referees: Sequence[Referee]) -> tuple[str, ...]:
 
 
 def pack_referees(draft: Competition, needs: Sequence[str], device: str) -> list[str]:
-    """Write the referees' observations of all public sets, so participants need not run their encoders.
-
-    A referee that predicts as a classifier does is refused. Returns the paths below ``public/``.
-    """
+    """Write the referees' observations of all public sets; returns the paths. None may be a classifier."""
     sets = PublicSets(draft)
     files = []
     shown = [*map(sets.find, *zip(*REFERENCES, strict=True)), *sets.train]

@@ -153,10 +153,9 @@ def _area(ind: np.ndarray | None, ood: np.ndarray | None) -> float:
 def random_classifier(
     arch: str, classes: tuple[str, ...], seed: int, images: ImageSet, device: str = "cpu"
 ) -> Classifier:
-    """Returns an untrained classifier: weights by He et al. 2015 (normal), biases 0.
+    """Returns an untrained classifier (He et al. 2015) whose logits of `images` have standard deviation 1.
 
-    The head is scaled so that the logits of `images` have standard deviation 1. In deep networks they would
-    reach thousands, the softmax of every image would be 1, and MSP would pass without separating anything.
+    In deep networks they would reach thousands, the softmax of every image would be 1, and MSP would pass.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -188,10 +187,7 @@ def sanity_text(found: pd.DataFrame) -> str:
 
 
 def _seen(rendering: FromRecipe, classifier: Classifier) -> Observation:
-    """Returns the observation of a set for detectors, with features in float32.
-
-    Features of random networks may be too large for float16.
-    """
+    """Returns the observation for detectors; features are float32: random networks' may exceed float16."""
     parts = [classifier(images) for images in rendering.chunks()]
     logits, features = (torch.cat(each).cpu().numpy() for each in zip(*parts, strict=True))
     return Observation(rendering.name, classifier.name, logits, features=features, render=rendering.render)

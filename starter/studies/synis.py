@@ -128,15 +128,9 @@ def read_styles(path: Path) -> tuple[Style, ...]:
 
 @dataclass(frozen=True)
 class Prompt:
-    """The input from which one image of the grid is generated; the fields are the columns of ``prompts.csv``.
+    """The input from which one image is generated; the fields are the columns of ``prompts.csv``.
 
-    Attributes:
-        file: Path in the set, such as ``s1_c8/00000.png``: semantic level, covariate level (1 to 8), number.
-        label: Class in the prompt.
-        style: Name of the style.
-        prompt: Description of the image.
-        negative: Description of what the image must not show, or "".
-        seed: Seed of the generator's noise, in [0, 2^53).
+    `seed` is that of the generator's noise, in [0, 2^53).
     """
 
     file: str
@@ -150,21 +144,10 @@ class Prompt:
 def plan(
     labels: Sequence[str], styles: Sequence[Style], levels: NDArray[np.integer], per_cell: int, seed: int
 ) -> tuple[Prompt, ...]:
-    """Draw the prompts of each cell's images, without replacement.
+    """Draw `per_cell` prompts for each cell, without replacement while there are new ones.
 
-    In a cell with fewer prompts than images, all prompts are drawn, then all again, and so on. A prompt that
-    is drawn again gets another seed each time.
-
-    Args:
-        labels: Labels; a is their number.
-        styles: Styles; b is their number.
-        levels: Semantic and covariate level of every label in every style, (a * b, 2), label by label, from
-            0; below 0 for a prompt outside the grid, which is left out.
-        per_cell: Number of images per cell.
-        seed: Seed of the draws. A cell's images depend only on it and on the cell's prompts.
-
-    Returns:
-        `per_cell` prompts for each cell that has a prompt, cells in order.
+    `levels` are the semantic and covariate level of each label in each style, (labels * styles, 2), label by
+    label, below 0 outside the grid. A cell's images depend only on the seed and on the cell's prompts.
     """
     found = []
     for semantic, covariate in sorted({(int(s), int(c)) for s, c in levels if min(s, c) >= 0}):
@@ -191,10 +174,7 @@ GLYPH_STYLES = tuple(Style(phrase, f"{OBJECT}, {phrase}") for phrases in COVARIA
 
 
 def draw_glyphs(prompts: Sequence[Prompt]) -> Pixels:
-    """Returns images (n, 32, 32, 3) of prompts such as "greek, outline look, with fog".
-
-    A prompt is a meaning followed by covariates; negative prompts have no effect.
-    """
+    """Returns images (n, 32, 32, 3) of prompts such as "greek, outline look, with fog"."""
     return np.concatenate([_image(prompt) for prompt in prompts])
 
 
@@ -242,10 +222,7 @@ def generate(name: str, generator: Generator, prompts: Sequence[Prompt]) -> Pixe
 def choose_prompts(
     spec: str, labels: Path | None, styles: Path | None, classes: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[Style, ...]]:
-    """Returns the labels and styles of the files, or else those of the generator or the source.
-
-    The generator "glyphs" has its own labels; others draw the source's classes in the paper's 51 styles.
-    """
+    """Returns the labels and styles of the files, or else those of the generator or the source."""
     objects = lines_of(labels) if labels else MEANINGS if spec == GLYPHS else classes
     if styles is not None:
         return objects, read_styles(styles)
@@ -254,16 +231,7 @@ def choose_prompts(
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be generated.
-
-    Attributes:
-        generator: "glyphs", or module:function.
-        labels: File with a label per line; None for those of the generator or the source.
-        styles: File of styles (CSV); None for those of the generator, or the paper's.
-        per_cell: Number of images per cell.
-        licence: Licence of the images, for the datasheet.
-        seed: Seed of all draws.
-    """
+    """What is to be generated, `per_cell` images per cell; paths of files may stay None."""
 
     generator: str = GLYPHS
     labels: Path | None = None
@@ -282,18 +250,7 @@ def synis(
     source: str = "glyphs",
     device: str = "cpu",
 ) -> str:
-    """Write a grid of generated images, and return a text that counts them.
-
-    Every label is combined with every style. An interrupted run continues.
-
-    Args:
-        out: New folder, or one of an interrupted run.
-        laid: Folder that `unseen shift laid` wrote.
-        request: What is to be generated.
-        encoder: Encoder, as for `load_encoder`.
-        source: Source of the ID images.
-        device: Device of the encoder.
-    """
+    """Write a grid of generated images, and return a text that counts them. An interrupted run continues."""
     name, draw = choose_generator(request.generator)
     eyes, matrix = read_laid(laid, encoder, device)
     splits = load_source(source, request.seed)
@@ -352,15 +309,7 @@ def datasheet(prompts: Sequence[Prompt], grid: ShiftGrid, **facts: str | int) ->
 def write_grid(out: Path, prompts: Sequence[Prompt], name: str, generator: Generator, sheet: str) -> None:
     """Write every image as ``<cell>/<number>.png``, with ``prompts.csv`` and ``DATASHEET.md`` beside them.
 
-    Batches are fixed by the plan. A batch with a missing image is generated again as a whole, so that a run
-    that was interrupted ends with the same bytes.
-
-    Args:
-        out: New folder, or the folder of an interrupted run of the same plan and generator.
-        prompts: Prompts that `plan` drew.
-        name: Name of the generator.
-        generator: Generator of the images.
-        sheet: Text of the datasheet.
+    A batch with a missing image is generated again as a whole, so that a resumed run ends in the same bytes.
     """
     table = pd.DataFrame(prompts).to_csv(index=False, lineterminator="\n")
     digest = hashlib.sha256(f"{BATCH}\n{name}\n{table}".encode()).hexdigest()

@@ -28,15 +28,7 @@ SEVERITY = 3
 
 @dataclass(frozen=True)
 class TextTraining:
-    """The training of a LAID matrix on an encoder's texts.
-
-    Attributes:
-        encoder: Encoder, as for `load_encoder`.
-        labels: File with a meaning per line; None for the source's classes.
-        steps: Number of steps.
-        seed: Seed of texts and triplets, and of the source's splits.
-        device: Device of encoder and training.
-    """
+    """The training of a LAID matrix on an encoder's texts; `labels` is a file with a meaning per line."""
 
     encoder: str = "embedded"
     labels: Path | None = None
@@ -48,14 +40,7 @@ class TextTraining:
 def laid_study(
     folder: Path, training: TextTraining, *, source: str = "glyphs", natural: Sequence[str] = ()
 ) -> Study:
-    """Write a matrix that separates an encoder's features into meaning and style, and return table 3.
-
-    Args:
-        folder: Folder of the matrix, laid.safetensors.
-        training: Training of the matrix.
-        source: Source of the labelled images.
-        natural: Paths of natural-shift sets.
-    """
+    """Write a matrix that separates an encoder's features into meaning and style, and return table 3."""
     splits = load_source(source, training.seed)
     shifted = {
         name: load_images(name, splits.classes, fit=Fit(splits.image_size))
@@ -74,10 +59,7 @@ def laid_study(
 
 
 def zero_shot(images: FloatArray, texts: FloatArray, labels: IntArray, top: int = 1) -> float:
-    """Returns the top-`top` accuracy, in [0, 1], of images (n, l) by cosine with the classes' texts (k, l).
-
-    An image is correct if fewer than `top` texts have a higher cosine than its label's text.
-    """
+    """Returns the top-`top` accuracy of images (n, l) by cosine with the classes' texts (k, l)."""
     first, second = (
         each / np.maximum(np.linalg.norm(each, axis=1, keepdims=True), 1e-12) for each in (images, texts)
     )
@@ -92,14 +74,7 @@ def zero_shot_table(
     sets: Mapping[str, ImageSet],
     decompositions: Mapping[str, Decompose],
 ) -> pd.DataFrame:
-    """Returns columns `part` (whole, semantic, covariate), `method`, `set`, `acc1`, `acc5`, fractions.
-
-    Args:
-        encoder: Encoder of images and texts.
-        texts: Texts of the k classes, in label order.
-        sets: Labelled images by name.
-        decompositions: Decompositions by the name of the method.
-    """
+    """Returns columns `part` (whole, semantic, covariate), `method`, `set`, `acc1`, `acc5`, fractions."""
     of_classes, rows = encoder.encode_texts(texts), []
     for name, images in sets.items():
         seen = encoder.encode_images(images.images)
@@ -113,10 +88,7 @@ def zero_shot_table(
 
 
 def zero_shot_text(table: pd.DataFrame) -> str:
-    """Returns the table in the paper's form: a row per part and method, two columns per set, in percent.
-
-    The first line says what the columns are.
-    """
+    """Returns the table in the paper's form: a row per part and method, two columns per set, in percent."""
     rows = table.assign(method=table["method"].replace("", "-"))
     wide = rows.pivot_table(index=["part", "method"], columns="set", values=["acc1", "acc5"], sort=False)
     wide = (100 * wide).swaplevel(axis=1)[list(dict.fromkeys(table["set"]))]
@@ -125,13 +97,7 @@ def zero_shot_text(table: pd.DataFrame) -> str:
 
 
 def labelled_sets(splits: Splits, natural: Mapping[str, ImageSet], seed: int = 0) -> dict[str, ImageSet]:
-    """Returns 3,000 test images, the same corrupted (an equal share each), and naturally shifted ones.
-
-    Args:
-        splits: Splits of the source.
-        natural: Labelled sets of the same classes; by default the embedded families for digits.
-        seed: Seed of the draws.
-    """
+    """Returns 3,000 test images, the same corrupted (an equal share each), and naturally shifted ones."""
     rows = ZERO_SHOT(seed).permutation(len(splits.test_base))[:IMAGES]
     test, names = splits.test_base.take(np.sort(rows), "test"), GROUPS["corruptions"]
     shares = (test.take(np.arange(start, len(test), len(names))) for start in range(len(names)))

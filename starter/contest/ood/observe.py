@@ -85,14 +85,9 @@ class MixSets(PublicSets):
 
 @dataclass(frozen=True)
 class DetectorSubject(Subject):
-    """A classifier and its detectors, which observe and score sets; as a subject, one metric of one detector.
+    """A classifier and its detectors; as a subject, one metric, ``<classifier>:<detector>:<metric>``.
 
-    Its name is ``<classifier>:<detector>:<metric>``. The memory holds fitted detectors, and observations and
-    scores of the pools.
-
-    Attributes:
-        sets: Images of the competition.
-        detectors: Unfitted detectors by name.
+    The memory holds fitted detectors, and observations and scores of the pools.
     """
 
     sets: MixSets
@@ -247,8 +242,7 @@ def measure(
 ) -> tuple[Values, Values]:
     """Returns every target, and its standard deviation over draws of images.
 
-    Meta-train mixes are rows of their pools; the others are observed from their files, as methods do. The IND
-    pools of these would reveal their IND images, so they are observed here and never sent to workers.
+    The IND pools of hidden mixes would reveal their IND images, so workers never see them.
     """
     sets = MixSets(draft)
     targets = dict[str, dict[str, float]]()

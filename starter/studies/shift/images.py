@@ -30,16 +30,7 @@ _SHARD = 4000  # approximate number of images of a rendering
 
 @dataclass(frozen=True)
 class Shifts:
-    """The choice of a grid's shifted images.
-
-    Attributes:
-        ood: Folder or zip with a folder for each OOD set; "" for the embedded ones.
-        exclude: Names of OOD sets to leave out.
-        only_ood: True to shift no images of the ID classes.
-        group: Group of operations, a key of GROUPS.
-        images: Number of shifted images, approximately.
-        seed: Seed of all draws.
-    """
+    """The choice of a grid's shifted images, about `images` of them; OOD sets "" are the embedded ones."""
 
     ood: str = ""
     exclude: Sequence[str] = ()
@@ -55,12 +46,7 @@ class Shifts:
 
 @dataclass(frozen=True)
 class Joined:
-    """Sets one after the other as one rendering.
-
-    Attributes:
-        name: Name of the whole.
-        parts: The sets.
-    """
+    """Sets one after the other as one rendering."""
 
     name: str
     parts: tuple[FromRecipe, ...]
@@ -92,13 +78,6 @@ def shifted(
 
     A quarter are images of `known`, if there are `others` too; within either, all sets have equally many, as
     far as they have enough. The same arguments give the same images.
-
-    Args:
-        known: Sets of the ID classes by name; the set named IND is used under operations only.
-        others: OOD sets by name.
-        images: Total number of images, approximately.
-        group: Group of operations, a key of GROUPS.
-        seed: Seed of all draws.
     """
     share = IND_SHARE if known and others else float(bool(known))
     budgets = {name: images * share / len(known) for name in known}

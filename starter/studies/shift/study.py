@@ -1,7 +1,6 @@
 """Shift grids of the OOD detectors on a competition's classifier, from its public images alone.
 
-Source: Long et al., NeurIPS 2024, section 3. `unseen shift grid` writes them as tables (CSV) and pictures
-(PNG), `unseen shift measure` the degrees of each image.
+Source: Long et al., NeurIPS 2024, section 3.
 """
 
 from collections.abc import Mapping, Sequence
@@ -63,15 +62,6 @@ def grid_study(
     """Returns the detectors' AUROC, FPR@95 and AUPR in every cell, with their trends along both axes.
 
     Half of the competition's base images are IND; the other half and the OOD sets are shifted.
-
-    Args:
-        competition: Competition, of whose classifiers one is studied.
-        shifts: Choice of the shifted images.
-        encoder: Encoder, as for `load_encoder`.
-        laid: Folder that `unseen shift laid` wrote; "" to train a matrix here.
-        classifier: Name of the classifier; None for the first.
-        detectors: Names of detectors; () for all.
-        device: Device of classifier and encoder.
     """
     classifier = classifier or competition.classifiers[0]
     if classifier not in competition.classifiers:
@@ -198,15 +188,6 @@ def measure_degrees(
     """Returns each image's degree of shift in meaning and in style, with the mean of each set.
 
     They are distances from a competition's unlabelled training images, or from those of a source.
-
-    Args:
-        laid: Folder that `unseen shift laid` wrote.
-        path: Competition, or folder of folders of images.
-        encoder: Encoder, as for `load_encoder`.
-        source: Source of the ID images, if the path is no competition.
-        images: Largest number of images of each folder.
-        seed: Seed of the draw of images.
-        device: Device of the encoder.
     """
     eyes, matrix = read_laid(laid, encoder, device)
     if (path / "public").is_dir():
