@@ -29,47 +29,8 @@ from submission.files import claim_folder, read_rows, write_bytes, write_text
 from submission.progress import progress
 from submission.random import GENERATED, SYNIS
 
-DATASHEET = """# Datasheet
-
-## Motivation
-A grid of generated images whose distance from the in-distribution data grows step by step in meaning
-(semantic shift) and in style (covariate shift), to see how OOD detectors and label-free estimators respond
-(Long et al., NeurIPS 2024: Syn-IS). It was generated with Unseen.
-
-## Composition
-{images:,} images, generated whole: not a sample of a larger set, and of no real scene or person.
-{labels:,} labels in {styles} styles. A folder a cell, `s<semantic level>_c<covariate level>`,
-levels 1 to 8, for the {cells} cells into which prompts fall, with {per_cell:,} images each; `prompts.csv` has
-the prompt and the seed of each image. A label says what was asked for; nobody checked what is shown.
-
-No split is recommended: each cell is one set. Nothing is confidential. Whether an image may offend depends on
-the labels and styles that were given: nobody looked at the images.
-
-## Collection
-Each label was put into each style's prompt. A prompt's degree on an axis is the cosine distance of its text
-features to the 10th nearest image of the in-distribution data in that half of the features.
-
-- In-distribution data: {identity}
-- Encoder: {encoder}
-- Range of the semantic axis: {semantic}; of the covariate axis: {covariate}
-- Generator: {generator}
-- Seed: {seed}
-
-The degree is that of the prompt, not of the image that came out: measure it again on the images.
-
-## Preprocessing
-None: images are stored as they were generated, as lossless PNG.
-
-## Uses
-Measuring OOD detectors and label-free estimators by shift. Not for training anything that is judged on it,
-and not for statements about real photographs: generated images differ from these in more than style.
-
-## Distribution
-Licence: {licence}
-
-## Maintenance
-By whoever generated it. The same command gives the same files on the same machine.
-"""
+DATASHEET = Path(__file__).with_name("datasheet.md")
+"""Template of the datasheet."""
 _TEXTS = 4096  # number of prompts encoded at a time
 BATCH = 8
 """Number of prompts per call of the generator."""
@@ -294,7 +255,7 @@ def datasheet(prompts: Sequence[Prompt], grid: ShiftGrid, **facts: str | int) ->
     """Returns the datasheet as Markdown, with numbers counted from the plan."""
     cells = len({prompt.file.partition("/")[0] for prompt in prompts})
     semantic, covariate = (f"{ends[0]:.4f} to {ends[-1]:.4f}" for ends in grid.edges)
-    return DATASHEET.format(
+    return DATASHEET.read_text(encoding="utf-8").format(
         images=len(prompts),
         labels=len({prompt.label for prompt in prompts}),
         styles=len({prompt.style for prompt in prompts}),

@@ -1,7 +1,6 @@
 """Zero-shot classification by whole features and by their parts: table 3 of Long et al. 2024."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ from starter.data.sources.splits import Splits
 from starter.models.encoders import Encoder
 from starter.models.encoders.choose import load_encoder
 from starter.studies.shift.grid import AXES
-from starter.studies.shift.laid import FILE, Decompose, choose_prompts, text_pca, train_laid
+from starter.studies.shift.laid import Decompose, Laid, choose_prompts, text_features, text_pca, train_laid
 from starter.studies.study import Study
 from submission.arrays import FloatArray, IntArray
 from submission.random import ZERO_SHOT
@@ -26,36 +25,31 @@ IMAGES = 3000
 SEVERITY = 3
 
 
-@dataclass(frozen=True)
-class TextTraining:
-    """The training of a LAID matrix on an encoder's texts; `labels` is a file with a meaning per line."""
-
-    encoder: str = "embedded"
-    labels: Path | None = None
-    steps: int = 1000
-    seed: int = 0
-    device: str = "cpu"
-
-
 def laid_study(
-    folder: Path, training: TextTraining, *, source: str = "glyphs", natural: Sequence[str] = ()
-) -> Study:
-    """Write a matrix that separates an encoder's features into meaning and style, and return table 3."""
-    splits = load_source(source, training.seed)
+    *,
+    encoder: str = "embedded",
+    source: str = "glyphs",
+    labels: Path | None = None,
+    natural: Sequence[str] = (),
+    steps: int = 1000,
+    seed: int = 0,
+    device: str = "cpu",
+) -> tuple[Laid, Study]:
+    """Returns a matrix that separates an encoder's features into meaning and style, and table 3 of it."""
+    splits = load_source(source, seed)
     shifted = {
         name: load_images(name, splits.classes, fit=Fit(splits.image_size))
         for path in natural
         for name in set_names(path, splits.classes)
     }
-    encoder = load_encoder(training.encoder, training.device)
-    prompts = choose_prompts(encoder, splits.classes, training.labels, training.seed)
-    texts = prompts.features(encoder)
-    laid = train_laid(texts, encoder.name, training.seed, training.steps, device=training.device)
-    laid.save(folder / FILE)
+    eyes = load_encoder(encoder, device)
+    meanings, covariates = choose_prompts(eyes, splits.classes, labels, seed)
+    texts = text_features(eyes, meanings, covariates)
+    laid = train_laid(texts, eyes.name, seed, steps, device=device)
     parts = {"PCA": text_pca(texts), "LAID": laid.decompose}
-    sets = labelled_sets(splits, shifted, training.seed)
-    table = zero_shot_table(encoder, prompts.plain(splits.classes), sets, parts)
-    return Study({"table3": table}, {}, zero_shot_text(table), folder)
+    plain = [covariates[0].replace("{}", name) for name in splits.classes]
+    table = zero_shot_table(eyes, plain, labelled_sets(splits, shifted, seed), parts)
+    return laid, Study({"table3": table}, {}, zero_shot_text(table), Path("laid"))
 
 
 def zero_shot(images: FloatArray, texts: FloatArray, labels: IntArray, top: int = 1) -> float:

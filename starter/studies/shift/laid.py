@@ -153,34 +153,12 @@ def text_pca(features: FloatArray) -> Decompose:
     return lambda rows: (rows @ meaning.components_.T, rows @ covariate.components_.T)
 
 
-@dataclass(frozen=True)
-class Prompts:
-    """Texts of all combinations of meanings and covariates.
-
-    Attributes:
-        meanings: At least 2 names of classes, such as "the digit 7"; s is their number.
-        covariates: At least 2 templates with one "{}" for the meaning, such as "a drawing of {}"; c of them.
-    """
-
-    meanings: tuple[str, ...]
-    covariates: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        wrong = [template for template in self.covariates if template.count("{}") != 1]
-        if wrong or min(len(self.meanings), len(self.covariates)) < 2:
-            more = f"; {wrong[0]!r} has not" if wrong else ""
-            raise UnusableInput(f"LAID needs two meanings or more and two templates with one {{}} each{more}")
-
-    def plain(self, classes: Sequence[str]) -> list[str]:
-        """Returns the first template filled with each class, for zero-shot classification."""
-        return [self.covariates[0].replace("{}", name) for name in classes]
-
-    def features(self, encoder: Encoder) -> FloatArray:
-        """Returns the encoder's features of every text, float32 (s, c, l), l their dimension."""
-        texts = [cov.replace("{}", meaning) for meaning in self.meanings for cov in self.covariates]
-        starts = progress(range(0, len(texts), _TEXTS), title="texts")
-        rows = np.concatenate([encoder.encode_texts(texts[start : start + _TEXTS]) for start in starts])
-        return rows.reshape(len(self.meanings), len(self.covariates), -1)
+def text_features(encoder: Encoder, meanings: Sequence[str], covariates: Sequence[str]) -> FloatArray:
+    """Returns features, float32 (s, c, l), of s meanings in c templates such as "a drawing of {}"."""
+    texts = [covariate.replace("{}", meaning) for meaning in meanings for covariate in covariates]
+    starts = progress(range(0, len(texts), _TEXTS), title="texts")
+    rows = np.concatenate([encoder.encode_texts(texts[start : start + _TEXTS]) for start in starts])
+    return rows.reshape(len(meanings), len(covariates), -1)
 
 
 def caption_templates(phrases: Sequence[Sequence[str]], seed: int = 0) -> tuple[str, ...]:
@@ -193,17 +171,15 @@ def caption_templates(phrases: Sequence[Sequence[str]], seed: int = 0) -> tuple[
 
 
 def choose_prompts(
-    encoder: Encoder,
-    classes: Sequence[str],
-    labels: Path | None = None,
-    seed: int = 0,
-) -> Prompts:
-    """Returns the classes, or lines of `labels`, with covariates of the encoder's captions or CLIP's."""
-    if isinstance(encoder, TwoTowerEncoder):
-        covariates = caption_templates(encoder.phrases, seed)
-    else:
-        covariates = clip_templates()
-    return Prompts(lines_of(labels) if labels else tuple(classes), covariates)
+    encoder: Encoder, classes: Sequence[str], labels: Path | None = None, seed: int = 0
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Returns the classes, or lines of `labels`, and templates of the encoder's captions, or else CLIP's."""
+    meanings = lines_of(labels) if labels else tuple(classes)
+    own = isinstance(encoder, TwoTowerEncoder)
+    covariates = caption_templates(encoder.phrases, seed) if own else clip_templates()
+    if min(len(meanings), len(covariates)) < 2:
+        raise UnusableInput("LAID needs two meanings or more and two templates with one {} each")
+    return meanings, covariates
 
 
 def lines_of(path: Path) -> tuple[str, ...]:
@@ -255,7 +231,7 @@ def open_laid(
     path = kept / f"laid-{digest_of(encoder.name, list(classes), seed, STEPS, MARGIN)}.safetensors"
     if path.exists():
         return encoder, Laid.load(path)
-    texts = choose_prompts(encoder, classes, seed=seed).features(encoder)
+    texts = text_features(encoder, *choose_prompts(encoder, classes, seed=seed))
     found = train_laid(texts, encoder.name, seed, device=device)
     found.save(path)
     return encoder, found

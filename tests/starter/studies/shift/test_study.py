@@ -12,8 +12,7 @@ from starter.models.classifiers import read_classifier
 from starter.observing.detectors.metrics import auroc
 from starter.observing.sets import PublicSets
 from starter.studies.shift.grid import shift_degrees
-from starter.studies.shift.images import Shifts, grid_images
-from starter.studies.shift.study import grid_study, grid_text, measure_degrees
+from starter.studies.shift.study import Shifts, grid_images, grid_study, grid_text, measure_degrees
 from submission import Competition, UnusableInput
 
 FEW = ("msp", "energy", "knn")
