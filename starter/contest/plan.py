@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
-from starter.contest.origin import Origin
 from starter.data.images.imageset import ImageSet
 from starter.data.sets.mix import FromPools, Mix
 from starter.data.sets.recipe import Recipe
@@ -26,6 +26,40 @@ Values = dict[str, dict[str, float]]
 """A number for each id, by part."""
 Look = Callable[[ImageSet], tuple[FloatArray, FloatArray]]
 """A network's features (n, d) of images, and its confidence in each (n,)."""
+
+
+ORIGINS = {"base": (), "turn": ("turn", "turns", "seed"), "natural": ("family",), "path": ("path",)}
+"""The fields of each kind of origin."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a set's images come from; fields that its kind does not have keep their defaults.
+
+    "base" is all images of the set's part; "turn" its share of them in rounds of so many sets, such that no
+    image recurs before all have been drawn; "natural" digits that nobody distorted; "path" the images there.
+    """
+
+    kind: Literal["base", "turn", "natural", "path"]
+    turn: int = 0
+    turns: int = 1
+    seed: int = 0
+    family: str = ""
+    path: str = ""
+
+    @property
+    def round(self) -> int:
+        """The number of the round in which the set has its turn, from 0."""
+        return self.turn // self.turns
+
+    def to_json(self) -> dict[str, str | int]:
+        """Returns plain JSON values: the kind and its fields."""
+        return {"kind": self.kind, **{name: getattr(self, name) for name in ORIGINS[self.kind]}}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> "Origin":
+        """Returns the origin that `to_json` wrote."""
+        return cls(record["kind"], **{name: record[name] for name in ORIGINS[record["kind"]]})
 
 
 @dataclass(frozen=True)

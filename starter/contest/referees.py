@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -11,11 +10,7 @@ from starter.models.encoders.choose import LITE0
 from starter.models.encoders.two_tower import TwoTowerEncoder
 from starter.observing.observation import REFEREE, Observation
 from starter.observing.observe import observe_all
-from starter.observing.referee import (
-    Referee,
-    packed_name,
-    write_packed,
-)
+from starter.observing.referee import Referee, packed_name, write_packed
 from starter.observing.referee_fit import referee_file
 from starter.observing.sets import REFERENCES, PublicSets
 from submission import Competition, UnusableInput
@@ -34,12 +29,6 @@ def write_referees(public: Path, referees: Iterable[Referee]) -> list[str]:
             files.append(referee_file(each.name, ".encoder"))
             encoder.save(public / files[-1])
     return files
-
-
-def referee_entry(referee: Referee) -> dict[str, Any]:
-    """Returns what competition.json says of a referee."""
-    probe = referee.probe
-    return {"name": referee.name, "spec": probe.spec, "encoder": probe.encoder, **probe.figures}
 
 
 def referee_needs(referees: Sequence[Referee]) -> tuple[str, ...]:

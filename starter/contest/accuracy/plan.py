@@ -10,8 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from starter.contest.accuracy.settings import AccuracySettings
-from starter.contest.origin import Origin
-from starter.contest.plan import Look, Plan, PlannedSet
+from starter.contest.plan import Look, Origin, Plan, PlannedSet
 from starter.data.images.imageset import ImageSet
 from starter.data.operations import GROUPS, OPERATIONS, groups_of, new_operations, policy_of
 from starter.data.operations.operation import Params

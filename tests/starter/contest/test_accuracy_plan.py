@@ -16,7 +16,7 @@ from starter.contest.accuracy.plan import (
     plan_train,
     render,
 )
-from starter.contest.origin import Origin
+from starter.contest.plan import Origin
 from starter.data.images.imageset import ImageSet
 from starter.data.operations import GROUPS
 from starter.data.sets.recipe import Recipe, draw_recipes

@@ -17,8 +17,7 @@ from starter.contest.accuracy.observe import ClassifierSubject
 from starter.contest.accuracy.plan import render
 from starter.contest.audit import few_sets
 from starter.contest.build import build, dry_run
-from starter.contest.origin import Origin
-from starter.contest.plan import PlannedSet
+from starter.contest.plan import Origin, PlannedSet
 from starter.data.images.arrays import read_npz
 from starter.data.sets.recipe import Recipe
 from starter.observing.sets import PublicSets

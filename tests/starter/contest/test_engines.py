@@ -35,7 +35,7 @@ def test_engine_and_precision_belong_to_the_competition(
     competition = Competition.open(build(root, asked, 11).root)
     assert (competition.engine, competition.precision) == ("openvino", "float32")
     assert "tiny (float32 by openvino)" in competition.describe()
-    assert [finding.text for finding in computed_by(competition)] == [
+    assert [text for _, text in computed_by(competition)] == [
         "logits in float32 by openvino; where something else computes them, logits may differ by 0.01 % "
         "of the largest"
     ]

@@ -9,15 +9,16 @@ from asked import accuracy_settings, ood_settings
 from command_line import run
 
 from starter.contest.named_settings import (
+    PRESETS,
     TRACKS,
     fields_of,
     flag_of,
     help_of,
+    preset,
     read_file,
     settings_of,
     write_file,
 )
-from starter.contest.presets import PRESETS, preset
 from submission import UnusableInput
 
 CHANGED = {
