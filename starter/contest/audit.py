@@ -299,16 +299,7 @@ def too_many_decimals(competition: Competition) -> Iterator[str]:
         )
 
 
-LEAKS = (
-    practice,
-    permissions,
-    seed,
-    strays,
-    equal_pixels,
-    shared_patches,
-    telling_statistics,
-    computed_by,
-)
+LEAKS = (practice, permissions, seed, strays, equal_pixels, shared_patches, telling_statistics, computed_by)
 """What could reveal a hidden label."""
 ACCIDENTS = narrow_truths, few_sets, one_source, too_many_decimals
 """Why ranks may be accidents, besides `near_chance`."""

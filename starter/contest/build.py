@@ -96,12 +96,7 @@ def build(
 
 
 def _built(
-    root: Path,
-    settings: Settings,
-    test_seed: int,
-    device: str,
-    cluster: Cluster | None,
-    reads: Iterable[str],
+    root: Path, settings: Settings, test_seed: int, device: str, cluster: Cluster | None, reads: Iterable[str]
 ) -> Competition:
     """Build the claimed competition: read and plan everything, write it, and measure the targets."""
     track = TRACKS[settings.track]
@@ -297,12 +292,7 @@ def _write_public(public: Path, settings: Settings, splits: Splits, load: Load, 
     }
     terms = licences(settings.source, settings.licence, settings.public_paths, bool(settings.test_from))
     groups = csv_text([("set", "group", "family"), *plan.keys("val")])
-    found: dict[str, str | ImageSet] = {
-        **bases,
-        LICENCES: terms,
-        **plan.files,
-        VALIDATION_GROUPS: groups,
-    }
+    found: dict[str, str | ImageSet] = {**bases, LICENCES: terms, **plan.files, VALIDATION_GROUPS: groups}
     for file, content in found.items():
         if isinstance(content, str):
             write_text(public / file, content)

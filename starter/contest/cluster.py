@@ -81,11 +81,7 @@ class Cluster:
     client: "Client"
 
     def observe(
-        self,
-        competition: Competition,
-        needs: tuple[str, ...],
-        parts: Sequence[str],
-        device: str = "cpu",
+        self, competition: Competition, needs: tuple[str, ...], parts: Sequence[str], device: str = "cpu"
     ) -> None:
         """Put observations of `parts`, and of the references, into the competition's cache."""
         with self._shared(competition, needs, device) as work:
@@ -141,12 +137,7 @@ class Cluster:
         place = str(cache.root) if elsewhere else ""
         shared = competition.model_copy(update={"root": root})
         work = Work(
-            token=token,
-            competition=shared,
-            cache=place,
-            needs=needs,
-            device=device,
-            networks=used_networks(),
+            token=token, competition=shared, cache=place, needs=needs, device=device, networks=used_networks()
         )
         cache.write(token, b"")
         try:

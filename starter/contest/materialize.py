@@ -73,11 +73,7 @@ def materialize(competition: Competition, *, out: Path, layout: str = "npz", par
 
 
 def _places(
-    competition: Competition,
-    layout: str,
-    part: str,
-    folder: Path,
-    shared: IntArray | None,
+    competition: Competition, layout: str, part: str, folder: Path, shared: IntArray | None
 ) -> tuple[dict[str, Path], Callable[[Path, ImageSet], None]]:
     """Returns the path of each set, and the function that writes one; `shared` are all sets' labels."""
     names = competition.sets(part)

@@ -33,7 +33,7 @@ PRESETS: dict[str, dict[str, dict[str, object]]] = {
             "test_sets": 100,
             "set_size": 10_000,
             "datacv_splits": True,
-        },
+        }
     },
     "small": {
         "accuracy": {

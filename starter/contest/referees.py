@@ -4,16 +4,18 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
+from safetensors.numpy import save
 
 from starter.contest.subject import open_observer
 from starter.models.encoders.choose import LITE0
 from starter.models.encoders.two_tower import TwoTowerEncoder
 from starter.observing.observation import REFEREE, Observation
 from starter.observing.observe import observe_all
-from starter.observing.referee import Referee, packed_name, write_packed
+from starter.observing.referee import Referee, packed_name
 from starter.observing.referee_fit import referee_file
 from starter.observing.sets import REFERENCES, PublicSets
 from submission import Competition, UnusableInput
+from submission.files import write_bytes
 
 SAME = 0.995
 """Fraction of agreement from which on a referee is regarded as equal to the classifier."""
@@ -54,9 +56,10 @@ def pack_referees(draft: Competition, needs: Sequence[str], device: str) -> list
         seen = {}
         for rendering in shown:
             for part, arrays in referee.read(rendering, parts).items():
-                (seen[packed_name(part, rendering)],) = arrays.values()
+                (array,) = arrays.values()
+                seen[packed_name(part, rendering)] = np.ascontiguousarray(array)
         files.append(referee_file(referee.name, ".seen"))
-        write_packed(draft.public / files[-1], seen)
+        write_bytes(draft.public / files[-1], save({name: seen[name] for name in sorted(seen)}))
     return files
 
 

@@ -174,12 +174,6 @@ def packed_name(part: str, rendering: Rendering) -> str:
     return f"{part}/{rendering.digest}"
 
 
-def write_packed(path: Path, seen: Arrays) -> None:
-    """Write the observations `seen` of public sets, by packed name, as safetensors, atomically."""
-    contiguous = {name: np.ascontiguousarray(seen[name]) for name in sorted(seen)}
-    write_bytes(path, save(contiguous))
-
-
 def fit_linear(features: FloatArray, labels: IntArray, classes: int) -> Linear:
     """Returns a logistic regression of labels (n,) on features, float32 (n, d), by L-BFGS.
 

@@ -185,10 +185,7 @@ def similarities_figure(graph: pd.DataFrame) -> Drawn:
     """Returns the lowest and highest mean similarities, of true and of predicted classes."""
     true, predicted = per_class(graph), per_prediction(graph)
     true.index = true["word"] + " (" + true["assignment"] + ")"
-    tables = {
-        "by true class": true,
-        "by predicted class, OOD images": predicted.set_index("predicted"),
-    }
+    tables = {"by true class": true, "by predicted class, OOD images": predicted.set_index("predicted")}
     figure = new_figure(11, 6)
     for axis, (title, table) in zip(figure.subplots(1, 2), tables.items(), strict=True):
         ranked = table.dropna(subset="similarity").sort_values("similarity", ascending=False, kind="stable")

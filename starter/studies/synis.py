@@ -31,50 +31,23 @@ from submission.random import GENERATED, SYNIS
 
 DATASHEET = Path(__file__).with_name("datasheet.md")
 """Template of the datasheet."""
+OBJECT = "{object}"
 _TEXTS = 4096  # number of prompts encoded at a time
 BATCH = 8
 """Number of prompts per call of the generator."""
 
 
-STYLE_NAMES = (
-    "art nouveau", "constructivist", "expressionist", "graffiti", "hyperrealism", "impressionist",
-    "pointillism", "pop art", "renaissance", "surrealist", "typography", "watercolor", "cybernetic",
-    "cyberpunk game", "gta", "retro arcade", "retro game", "rpg fantasy game", "pixel art", "line art",
-    "comic book", "3d-model", "dreamscape", "dystopian", "fairy tale", "gothic", "grunge", "kawaii",
-    "lovecraftian", "macabre", "manga", "metropolis", "minimalist", "monochrome", "nautical", "space",
-    "stained glass", "collage", "flat papercut", "paper mache", "paper quilling", "papercut collage",
-    "papercut shadow box", "stacked papercut", "thick layered papercut", "film noir", "glamour", "hdr",
-    "iphone photographic", "long exposure", "tilt-shift",
-)  # fmt: skip
-"""The 51 styles of Long et al. 2024, appendix D, by name; SDXL's templates for them may not be shipped."""
-OBJECT = "{object}"
-
-
 @dataclass(frozen=True)
 class Style:
-    """A template for prompts.
-
-    Attributes:
-        name: Name of the style.
-        template: Prompt, in which ``{object}`` is replaced by the label.
-        negative: Description of what the image must not show, or "".
-    """
+    """A template for prompts, with ``{object}`` for the label, and what the image must not show, or ""."""
 
     name: str
     template: str
     negative: str = ""
 
     def prompt(self, label: str) -> str:
-        """Returns the prompt for a label.
-
-        >>> Style("pixel art", "{object}, pixel art style").prompt("cat")
-        'cat, pixel art style'
-        """
+        """Returns the prompt for a label."""
         return self.template.replace(OBJECT, label)
-
-
-STYLES = tuple(Style(name, f"{OBJECT}, {name} style") for name in STYLE_NAMES)
-"""Styles whose prompt is the label and the style's name, for every name."""
 
 
 def read_styles(path: Path) -> tuple[Style, ...]:
@@ -85,6 +58,10 @@ def read_styles(path: Path) -> tuple[Style, ...]:
             raise unusable(path, f"line {line}: needs a name, and a prompt with {OBJECT} in it")
         styles[row["name"]] = Style(row["name"], row["prompt"], row.get("negative", ""))
     return tuple(styles.values())
+
+
+STYLES = read_styles(Path(__file__).with_name("styles.csv"))
+"""The 51 styles of Long et al. 2024, appendix D, by name; SDXL's templates for them may not be shipped."""
 
 
 @dataclass(frozen=True)
@@ -236,11 +213,7 @@ def synis(
 
 
 def prompt_grid(
-    encoder: Encoder,
-    laid: Laid,
-    known: Pixels,
-    texts: Sequence[str],
-    device: str = "cpu",
+    encoder: Encoder, laid: Laid, known: Pixels, texts: Sequence[str], device: str = "cpu"
 ) -> ShiftGrid:
     """Returns the levels of prompts, by the distances of their text features to those of the ID images."""
     parts = [

@@ -16,15 +16,7 @@ from starter.data.sets.mix import POOL, FromPools, Mix, family, picked
 from starter.data.sets.rendering import FromRecipe, Rendering
 from starter.observing.detectors import Detector, by_name
 from starter.observing.detectors.metrics import deviation, true_metric
-from starter.observing.observation import (
-    Lazy,
-    MetaTrain,
-    Moments,
-    Observation,
-    ScoredMix,
-    Source,
-    unmet,
-)
+from starter.observing.observation import Lazy, MetaTrain, Moments, Observation, ScoredMix, Source, unmet
 from starter.observing.observe import observe_all, read
 from starter.observing.sets import PublicSets
 from submission import Competition, UnusableInput, make_id

@@ -14,12 +14,7 @@ from starter.contest.ood.settings import ANY, OodSettings
 from starter.contest.plan import Look, Plan, PlannedSet
 from starter.data.images.imageset import ImageSet
 from starter.data.sets.mix import LEAST, FromPools, Mix, family
-from starter.data.sources.oodsets import (
-    load_ind_images,
-    load_ood_sets,
-    ood_set_names,
-    without_shared,
-)
+from starter.data.sources.oodsets import load_ind_images, load_ood_sets, ood_set_names, without_shared
 from starter.data.sources.splits import Splits
 from starter.data.wordnet.images import class_sets, load_class_sets
 from submission import UnusableInput

@@ -19,9 +19,9 @@ from submission.arrays import FloatArray
 class Mahalanobis(Detector):
     """min_c (h - mu_c)' S^-1 (h - mu_c), with class means mu_c and pooled covariance S of the features h.
 
-    Both are computed from the training images under their predicted classes, of which nearly all are right, in
-    float64: pytorch-ood inverts S in float32, which gives noise if features are linearly dependent. `ridge`
-    times the diagonal's mean is added to the diagonal of S.
+    Both are computed from the training images under their predicted classes, of which nearly all are right.
+    The computation is in float64: pytorch-ood inverts S in float32, which gives noise if features are
+    linearly dependent. `ridge` times the diagonal's mean is added to the diagonal of S.
     """
 
     ridge: float = 1e-9

@@ -45,12 +45,7 @@ def aupr(ind: ArrayLike, ood: ArrayLike, positive: Positive = "ind") -> float:
     return float(np.diff(kept, prepend=0) / kept[-1] @ (kept / (kept + passed)))
 
 
-def fpr(
-    ind: ArrayLike,
-    ood: ArrayLike,
-    tpr: float = 0.95,
-    positive: Positive = "ind",
-) -> float:
+def fpr(ind: ArrayLike, ood: ArrayLike, tpr: float = 0.95, positive: Positive = "ind") -> float:
     """Returns FPR@TPR: the fraction of negatives that the strictest threshold with rate `tpr` keeps.
 
     >>> fpr([0, 1, 2, 3], [2, 4], tpr=0.75), fpr([0, 1, 2, 3], [2, 4], tpr=0.75, positive="ood")
@@ -122,12 +117,7 @@ def true_metric(metric: str, fpr: str, pool: FloatArray, scores: FloatArray, is_
 
 
 def deviation(
-    metric: str,
-    fpr: str,
-    pool: FloatArray,
-    scores: FloatArray,
-    is_ood: BoolArray,
-    rng: np.random.Generator,
+    metric: str, fpr: str, pool: FloatArray, scores: FloatArray, is_ood: BoolArray, rng: np.random.Generator
 ) -> float:
     """Returns the standard deviation of `true_metric` over bootstrap draws of the pool and of the mix."""
     ind, ood = scores[~is_ood], scores[is_ood]

@@ -20,8 +20,8 @@ BATCH = 50
 class ODIN(Detector):
     """-max_c softmax(f(x') / T)_c, with x' = x - eps sign(grad_x CE(f(x) / T, argmax_c f_c(x))).
 
-    CE is the cross-entropy: images, pixels in [0, 1], move towards their predicted class. With `largest` "logit"
-    it is IP+TS+MLS, -max_c f_c(x') / T.
+    CE is the cross-entropy: images move towards their predicted class. eps is for pixel values in [0, 1]. If
+    `largest` is "logit", it is IP+TS+MLS, -max_c f_c(x') / T.
     """
 
     largest: str = "softmax"

@@ -30,8 +30,8 @@ class OpenMax(Detector):
     distribution function of a Weibull distribution, fitted to the `tail` largest distances among the training
     images that are predicted as c. It is 1 if those distances are equal or fewer than two.
 
-    pytorch-ood takes the distances to classes that are not predicted in the batch as 0, and its fit ends before
-    the maximum of the likelihood.
+    pytorch-ood takes the distances to classes that are not predicted in the batch as 0, and its fit
+    ends before the maximum of the likelihood.
     """
 
     tail: int = 20

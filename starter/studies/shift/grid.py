@@ -33,10 +33,7 @@ _BLOCK = 1 << 25
 
 
 def kth_distance(
-    queries: FloatArray,
-    reference: FloatArray,
-    k: int = NEIGHBOUR,
-    device: str = "cpu",
+    queries: FloatArray, reference: FloatArray, k: int = NEIGHBOUR, device: str = "cpu"
 ) -> FloatArray:
     """Returns the exact cosine distance of queries (n, l) to the k-th nearest of the reference (m, l): (n,).
 
@@ -57,9 +54,7 @@ def _unit(rows: FloatArray, device: str) -> torch.Tensor:
 
 
 def shift_degrees(
-    queries: tuple[FloatArray, FloatArray],
-    reference: tuple[FloatArray, FloatArray],
-    device: str = "cpu",
+    queries: tuple[FloatArray, FloatArray], reference: tuple[FloatArray, FloatArray], device: str = "cpu"
 ) -> FloatArray:
     """Returns semantic and covariate degrees (2, n), from both halves of images' and ID images' features."""
     halves = zip(queries, reference, strict=True)

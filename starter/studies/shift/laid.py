@@ -102,11 +102,7 @@ def orthogonality(matrix: Tensor) -> Tensor:
 
 
 def train_laid(
-    features: FloatArray,
-    encoder: str,
-    seed: int = 0,
-    steps: int = STEPS,
-    device: str = "cpu",
+    features: FloatArray, encoder: str, seed: int = 0, steps: int = STEPS, device: str = "cpu"
 ) -> Laid:
     """Returns the matrix fitted on features (s, c, l), of meanings under covariates (eqs. 2-3)."""
     texts, rng = torch.from_numpy(features).to(device), LAID(seed)
@@ -217,12 +213,7 @@ def _halves(rendering: Rendering, encoder: Encoder, laid: Laid) -> tuple[FloatAr
 
 
 def open_laid(
-    spec: str,
-    folder: str,
-    classes: Sequence[str],
-    kept: Path,
-    seed: int = 0,
-    device: str = "cpu",
+    spec: str, folder: str, classes: Sequence[str], kept: Path, seed: int = 0, device: str = "cpu"
 ) -> tuple[Encoder, Laid]:
     """Returns an encoder, and its matrix in `folder`, or one that is trained here once and kept in `kept`."""
     if folder:

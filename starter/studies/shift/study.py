@@ -145,10 +145,7 @@ def _parts(base: ImageSet, name: str, budget: float, group: str, seed: int) -> l
         steps.insert(0, ())
     n = min(max(1, int(budget / len(steps))), len(base))
     return [
-        FromRecipe(
-            Recipe(f"{name}_{number}", int(rng.integers(2**53)), (("sample", {"n": n}), *step)),
-            base,
-        )
+        FromRecipe(Recipe(f"{name}_{number}", int(rng.integers(2**53)), (("sample", {"n": n}), *step)), base)
         for number, step in enumerate(steps)
     ]
 
@@ -208,20 +205,13 @@ def grid_study(
     pair = open_laid(encoder, laid, competition.classes, matrices, shifts.seed, device)
     degrees = measured_degrees(renderings, sets.train_ref, *pair, scorer.observer.cache, device)
     grid = ShiftGrid.of(degrees)
-    cells = _cells(scorer, FromRecipe.whole(ind), renderings, grid)
-    return _study(cells, grid, competition.out / "grid")
-
-
-def _cells(
-    scorer: DetectorSubject, ind: FromRecipe, renderings: Sequence[Joined], grid: ShiftGrid
-) -> pd.DataFrame:
-    """Returns the table of each detector in each cell."""
-    scorer.observe([ind, *renderings])
-    known = {name: scorer.scores(name, ind) for name in scorer.detectors}
+    known = FromRecipe.whole(ind)
+    scorer.observe([known, *renderings])
     scores = {
         name: np.concatenate([scorer.scores(name, each) for each in renderings]) for name in scorer.detectors
     }
-    return cell_table(known, scores, grid)
+    cells = cell_table({name: scorer.scores(name, known) for name in scorer.detectors}, scores, grid)
+    return _study(cells, grid, competition.out / "grid")
 
 
 def _study(cells: pd.DataFrame, grid: ShiftGrid, folder: Path) -> Study:
@@ -289,11 +279,7 @@ def counts_figure(counts: IntArray) -> Drawn:
 
 
 def _map(
-    axes: Axes,
-    values: FloatArray,
-    texts: NDArray[np.str_],
-    ends: tuple[float, float],
-    size: int,
+    axes: Axes, values: FloatArray, texts: NDArray[np.str_], ends: tuple[float, float], size: int
 ) -> AxesImage:
     """Draw and return one heat map with a text in each cell; nan is grey."""
     image = axes.imshow(np.ma.masked_invalid(values), cmap="viridis", vmin=ends[0], vmax=ends[1])

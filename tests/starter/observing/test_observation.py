@@ -8,15 +8,7 @@ import torch
 from observations import seen, source_of
 from scipy.special import log_softmax, softmax
 
-from starter.observing.observation import (
-    NEEDS,
-    MetaTrain,
-    Moments,
-    Observation,
-    ScoredMix,
-    Source,
-    once,
-)
+from starter.observing.observation import NEEDS, MetaTrain, Moments, Observation, ScoredMix, Source, once
 from starter.observing.temperature import scaled_probabilities, temperature
 
 LOGITS = np.array([[2.0, 0.0, -1.0], [0.0, 3.0, 0.0]], np.float32)

@@ -17,14 +17,7 @@ from starter.models.classifiers.networks.small import Small
 from starter.observing.cache import Cache
 from starter.observing.image_stats import image_stats
 from starter.observing.observation import NEEDS, ROTATED
-from starter.observing.observe import (
-    PARTS,
-    Observer,
-    fit_rotation_head,
-    observe,
-    observe_all,
-    read,
-)
+from starter.observing.observe import PARTS, Observer, fit_rotation_head, observe, observe_all, read
 from submission.errors import UnusableInput
 
 CLASSES = tuple("abcde")

@@ -17,15 +17,7 @@ from starter.models.classifiers.networks.small import SMALL_MEAN, SMALL_STD, Sma
 from starter.models.encoders import ImageFunction
 from starter.observing.cache import Cache
 from starter.observing.observe import Observer, observe, read
-from starter.observing.referee import (
-    BINS,
-    Probe,
-    Referee,
-    calibration_error,
-    fit_linear,
-    packed_name,
-    write_packed,
-)
+from starter.observing.referee import BINS, Probe, Referee, calibration_error, fit_linear, packed_name
 from submission import UnusableInput
 
 RNG = np.random.default_rng(0)
@@ -107,7 +99,7 @@ def test_a_file_that_is_no_probe_is_refused(damaged, tmp_path):
 def test_what_is_packed_needs_no_encoder(tmp_path):
     looked, packed = made(("contrast", {})), tmp_path / "seen.safetensors"
     seen = referee(tmp_path).compute(looked, ("referee",))["referee"]["logits"]
-    write_packed(packed, {packed_name("referee", looked): seen})
+    packed.write_bytes(save({packed_name("referee", looked): seen}))
 
     def none():
         raise UnusableInput("no such package")
@@ -119,7 +111,7 @@ def test_what_is_packed_needs_no_encoder(tmp_path):
         UnusableInput, match="corner has not seen set 'train_0001', and its encoder is not here: no"
     ):
         bare.compute(made(), ("referee",))
-    write_packed(packed, {packed_name("referee", looked): seen[:3]})
+    packed.write_bytes(save({packed_name("referee", looked): seen[:3]}))
     with pytest.raises(UnusableInput, match="does not fit set 'train_0001'"):
         referee(tmp_path, packed=packed).load("referee", looked)
     packed.write_bytes(b"nothing")

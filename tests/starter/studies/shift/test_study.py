@@ -119,8 +119,7 @@ def test_a_choice_of_images_that_is_none_gets_one_clear_line(built, arguments, o
 
 
 @pytest.mark.parametrize(
-    ("changes", "word"),
-    [({"classifier": "huge"}, "huge.*tiny"), ({"detectors": ("psm",)}, "psm.*msp")],
+    ("changes", "word"), [({"classifier": "huge"}, "huge.*tiny"), ({"detectors": ("psm",)}, "psm.*msp")]
 )
 def test_a_classifier_or_detector_that_is_not_there_gets_one_clear_line(built, arguments, changes, word):
     with pytest.raises(UnusableInput, match=word) as found:
