@@ -80,7 +80,7 @@ def test_no_test_set_is_ordered_by_class(organizer):
     repeats = []
     for entry in record["test"]:
         recipe = Recipe.from_json(entry["recipe"])
-        origin = Origin.from_json(entry["base"])
+        origin = Origin(**entry["base"])
         labels = render(PlannedSet(recipe, entry["group"], entry["family"], origin), base).labels
         shares = np.bincount(labels) / len(labels)
         repeats.append((labels[1:] == labels[:-1]).mean() - (shares**2).sum())

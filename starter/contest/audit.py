@@ -81,7 +81,7 @@ def practice(competition: Competition) -> Iterator[Finding]:
     if competition.visibility == "practice":
         yield "warning", "practice: the test images are public, so that labels can be looked up"
     tests = read_record(competition.root).get("test", ())
-    origins = [Origin.from_json(test["base"]) for test in tests if "base" in test]
+    origins = [Origin(**test["base"]) for test in tests if "base" in test]
     turns = [origin for origin in origins if origin.kind == "turn"]
     most = max((1 + origin.round for origin in turns), default=1)
     if most > 1:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -53,13 +53,8 @@ class Origin:
         return self.turn // self.turns
 
     def to_json(self) -> dict[str, str | int]:
-        """Returns plain JSON values: the kind and its fields."""
+        """Returns plain JSON values, the kind and its fields: ``Origin(**record)`` is the same again."""
         return {"kind": self.kind, **{name: getattr(self, name) for name in ORIGINS[self.kind]}}
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> "Origin":
-        """Returns the origin that `to_json` wrote."""
-        return cls(record["kind"], **{name: record[name] for name in ORIGINS[record["kind"]]})
 
 
 @dataclass(frozen=True)

@@ -66,18 +66,10 @@ def _row(sets: PublicSets, name: str) -> Pixels:
         raise UnusableInput(f"there is no set {name!r}; the competition has {shown}")
     strip = _strip(sets.find(part, name), COLUMNS, _CELL, _MARGIN)
     above = np.full((_CAPTION, strip.shape[1], 3), 255, np.uint8)
-    place = (_MARGIN, 16)
+    text = caption(sets, part, name)
+    font = cv2.FONT_HERSHEY_SIMPLEX
     ink = (30, 30, 30)
-    cv2.putText(
-        img=above,
-        text=caption(sets, part, name),
-        org=place,
-        fontFace=cv2.FONT_HERSHEY_SIMPLEX,
-        fontScale=0.45,
-        color=ink,
-        thickness=1,
-        lineType=cv2.LINE_AA,
-    )
+    cv2.putText(above, text, (_MARGIN, 16), font, 0.45, color=ink, thickness=1, lineType=cv2.LINE_AA)
     below = np.full((_MARGIN, strip.shape[1], 3), 255, np.uint8)
     return np.concatenate([above, strip, below])
 

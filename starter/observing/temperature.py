@@ -1,7 +1,6 @@
 """Temperature scaling on the labelled source (Guo et al., ICML 2017), with softmax and log-sum-exp.
 
-PyTorch is several times as fast at these as SciPy. It is imported when it is first used, as listing the
-methods does not need it.
+PyTorch is several times as fast at these as SciPy; listing the methods does not need it.
 """
 
 import numpy as np

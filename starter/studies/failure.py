@@ -4,8 +4,7 @@ Source: ImageNet-OOD (Yang, Zhang & Russakovsky, ICLR 2024), "the paper" below; 
 Recalcati et al. (DSAA 2023). In new-class detection an image is positive (IND) if its class is one of the
 classifier's. In failure detection it is positive if it is classified correctly, which OOD images never are.
 
-A measure is of one sample of scores, in `Groups`; the tables are of several detectors. They can be computed
-from any scores, correctness and kinds; `starter.studies.failure_study` does so for a competition.
+A measure is of one sample of scores, in `Groups`; the tables are of several detectors.
 """
 
 import itertools

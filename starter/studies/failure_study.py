@@ -1,8 +1,7 @@
 """The tables of `starter.studies.failure` for a competition of the OOD track.
 
-No hidden image or label is read. Clean IND images are those from which its meta-train mixes are drawn.
-Covariate shift is the same images under corruptions, and natural-shift sets of the user's. Semantic shift is
-the OOD sets of its meta-train mixes.
+No hidden image or label is read. Clean IND images are those of its meta-train mixes; covariate shift is the
+same under corruptions, and natural-shift sets of the user's; semantic shift is the mixes' OOD sets.
 """
 
 from collections.abc import Mapping, Sequence

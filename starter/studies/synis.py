@@ -1,9 +1,7 @@
 """Syn-IS: images generated from prompts, label x style, in a grid by the prompts' shift degrees.
 
-Source: Long et al. 2024, section 2.3. Prompts are measured, sorted into the grid and drawn. Written are a
-folder of images for each cell, the prompts, and a datasheet under the headings of Gebru et al., Datasheets
-for Datasets (2021). The embedded signs need no network: they are drawn as the captions of the small encoder
-describe them.
+Source: Long et al. 2024, section 2.3; the datasheet has the headings of Gebru et al., Datasheets for Datasets
+(2021). The embedded signs need no network: they are drawn as the captions of the small encoder describe them.
 """
 
 import hashlib

@@ -107,21 +107,11 @@ class DetectorSubject(Subject):
         """The names of the fields that are observed, for methods and detectors."""
         return _fields(self.needs, self.detectors)
 
-    @property
-    def detector(self) -> str:
-        """The detector's name."""
-        return split(self.name)[1]
-
-    @property
-    def metric(self) -> str:
-        """The metric's name."""
-        return split(self.name)[2]
-
     @cached_property
     def source(self) -> Source:
         """The labelled in-distribution reference with its scores."""
         reference = self.sets.find("source", "reference")
-        return replace(self.plain_source, scores=self.scores(self.detector, reference))
+        return replace(self.plain_source, scores=self.scores(split(self.name)[1], reference))
 
     def meta_train(self) -> MetaTrain:
         """See `Subject`. Every pool is observed once; a mix consists of rows of two pools."""
@@ -187,7 +177,8 @@ class DetectorSubject(Subject):
         if "moments" in self.needs:
             assert observed.features is not None
             observed = replace(observed, moments=Moments.of(observed.features))
-        return ScoredMix(observed, self.detector, self.metric, self.scores(self.detector, rendering))
+        _, detector, metric = split(self.name)
+        return ScoredMix(observed, detector, metric, self.scores(detector, rendering))
 
     @property
     def _rows(self) -> tuple[str, ...]:

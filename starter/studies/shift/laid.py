@@ -171,8 +171,8 @@ def choose_prompts(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Returns the classes, or lines of `labels`, and templates of the encoder's captions, or else CLIP's."""
     meanings = lines_of(labels) if labels else tuple(classes)
-    own = isinstance(encoder, TwoTowerEncoder)
-    covariates = caption_templates(encoder.phrases, seed) if own else clip_templates()
+    phrases = encoder.phrases if isinstance(encoder, TwoTowerEncoder) else None
+    covariates = caption_templates(phrases, seed) if phrases else clip_templates()
     if min(len(meanings), len(covariates)) < 2:
         raise UnusableInput("LAID needs two meanings or more and two templates with one {} each")
     return meanings, covariates

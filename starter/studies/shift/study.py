@@ -1,7 +1,4 @@
-"""Shift grids of the OOD detectors on a competition's classifier, from its public images alone.
-
-Source: Long et al., NeurIPS 2024, section 3.
-"""
+"""Shift grids of a competition's OOD detectors, from its public images (Long et al. 2024, section 3)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -61,6 +61,8 @@ def test_a_probe_is_saved_and_loaded(tmp_path):
     first, path = probe(), tmp_path / "probe.safetensors"
     first.save(path)
     again = Probe.load(path, 3)
+    with pytest.raises(UnusableInput, match="no finite weights of the competition's 4 classes"):
+        Probe.load(path, 4)
     assert again.digest == first.digest
     assert (again.spec, again.encoder, again.figures) == ("corner", "corner", first.figures)
     before = path.read_bytes()
@@ -70,28 +72,19 @@ def test_a_probe_is_saved_and_loaded(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("classes", "changes"),
+    "stored",
     [
-        (4, {}),
-        (3, {"bias": np.zeros(4, np.float32)}),
-        (3, {"bias": np.zeros(3)}),
-        (3, {"weight": np.full((3, 6), np.nan, np.float32)}),
-        (3, {"weight": np.ones((), np.float32)}),
+        probe(bias=np.zeros(4, np.float32)),
+        probe(bias=np.zeros(3)),
+        probe(weight=np.full((3, 6), np.nan, np.float32)),
+        probe(weight=np.ones((), np.float32)),
+        b"no probe",
+        save({"weight": probe().weight}, {"referee": "[" * 99_999}),
     ],
 )
-def test_a_probe_of_other_classes_or_without_finite_weights_is_refused(classes, changes, tmp_path):
+def test_a_file_that_is_no_probe_with_finite_weights_of_its_shapes_is_refused(stored, tmp_path):
     path = tmp_path / "probe.safetensors"
-    probe(**changes).save(path)
-    with pytest.raises(UnusableInput, match=f"{path} is no referee's probe"):
-        Probe.load(path, classes)
-
-
-@pytest.mark.parametrize(
-    "damaged", [b"no probe", save({"weight": probe().weight}, {"referee": "[" * 99_999})]
-)
-def test_a_file_that_is_no_probe_is_refused(damaged, tmp_path):
-    path = tmp_path / "probe.safetensors"
-    path.write_bytes(damaged)
+    path.write_bytes(stored) if isinstance(stored, bytes) else stored.save(path)
     with pytest.raises(UnusableInput, match=f"{path} is no referee's probe"):
         Probe.load(path, 3)
 
