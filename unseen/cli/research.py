@@ -229,10 +229,20 @@ def shift_laid(
 
     Example: unseen shift laid laid
     """
-    from starter.studies.zeroshot import TextTraining, laid_study
+    from starter.studies.shift.laid import FILE
+    from starter.studies.zeroshot import laid_study
 
-    training = TextTraining(encoder=encoder, labels=labels, steps=steps, seed=seed, device=device)
-    write_study(laid_study(folder, training, source=source, natural=natural), out)
+    laid, study = laid_study(
+        encoder=encoder,
+        source=source,
+        labels=labels,
+        natural=natural,
+        steps=steps,
+        seed=seed,
+        device=device,
+    )
+    laid.save(folder / FILE)
+    write_study(study, out or folder)
 
 
 def shift_measure(
@@ -290,8 +300,7 @@ def shift_grid(
 
     Example: unseen shift grid contest --images 10000
     """
-    from starter.studies.shift.images import Shifts
-    from starter.studies.shift.study import grid_study
+    from starter.studies.shift.study import Shifts, grid_study
 
     shifts = Shifts(ood=ood, exclude=exclude, only_ood=only_ood, group=group, images=images, seed=seed)
     study = grid_study(
@@ -383,8 +392,7 @@ def detectors_sanity(
 
     Example: unseen detectors sanity msp energy vim --images 200
     """
-    from starter.studies.sanity import RandomNetworks, SanitySets, sanity
+    from starter.studies.sanity import sanity, sanity_sets
 
-    sets = SanitySets.of(source, ood, images, seed)
-    networks = RandomNetworks(arch, initialisations, seed, device)
-    write_study(sanity(sets, networks, names), out)
+    sets = sanity_sets(source, ood, images, seed)
+    write_study(sanity(*sets, names, arch=arch, count=initialisations, seed=seed, device=device), out)
