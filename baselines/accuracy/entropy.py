@@ -5,7 +5,7 @@ Papers: Guillory et al., "Predicting with Confidence on Unseen Distributions", I
 """
 
 from starter.observing.observation import Observation, Source
-from starter.observing.softmax import blocks, joined
+from starter.observing.temperature import blocks, joined
 from submission.arrays import FloatArray
 
 

@@ -16,8 +16,7 @@ from scipy.optimize import minimize, nnls
 
 from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation, Source, once
-from starter.observing.softmax import blocks, softmax
-from starter.observing.temperature import LOG_RANGE, temperature
+from starter.observing.temperature import LOG_RANGE, blocks, softmax, temperature
 from submission.arrays import FloatArray, IntArray
 
 PRIORS = ("em", "bbse", "referee")

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from baselines.accuracy.atc import confidence_log_odds
 from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation
-from starter.observing.softmax import logsumexp, softmax
+from starter.observing.temperature import logsumexp, softmax
 from submission.arrays import BoolArray, FloatArray
 
 STRENGTH = 1.0

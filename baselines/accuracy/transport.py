@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from starter.data.images.kernel import kernel
+from starter.data.operations.kernels import kernel
 from submission.arrays import BoolArray, FloatArray, IntArray
 
 

@@ -30,7 +30,7 @@ from oracle import ORACLES
 from oracle.ablate import published
 from starter.contest.accuracy.settings import AccuracySettings
 from starter.contest.build import build
-from starter.contest.presets import preset
+from starter.contest.named_settings import preset
 from starter.contest.tracks import TRACKS
 from starter.observing.observation import unmet
 from submission import Competition

@@ -1,7 +1,4 @@
-"""Audit of a competition: what could reveal a hidden label, and what makes ranks accidents, one line each.
-
-A check is a function in `LEAKS` or `ACCIDENTS`, which yields a finding for everything that it finds.
-"""
+"""Audit of a competition: what could reveal a hidden label, and what makes ranks accidents, one line each."""
 
 import json
 import math
@@ -9,7 +6,6 @@ import os
 import zlib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -20,7 +16,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from starter.contest.accuracy.plan import LEAKED_SHARE
-from starter.contest.origin import Origin
+from starter.contest.plan import Origin
 from starter.contest.record import read_record
 from starter.contest.subject import open_observer
 from starter.data.images.arrays import read_npz
@@ -38,6 +34,8 @@ from submission.random import AUDIT
 from submission.scoretable import Targets, constant_error
 from submission.solution import solution_of, whole_solution
 
+Finding = tuple[str, str]
+"""A grade, "error" (to be fixed first), "warning" or "note", and a line on a leak or an accident."""
 PATCH = 8
 """Side of a patch in pixels."""
 SHARED = 3
@@ -65,42 +63,30 @@ VARIED = {
 """What makes the true values of a track's sets differ by more than noise."""
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A line of text on a leak or an accident, graded "error" (to be fixed first), "warning" or "note"."""
-
-    grade: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.grade:<7}  {self.text}"
-
-
 def audit(competition: Competition, device: str = "cpu") -> tuple[Finding, ...]:
     """Returns all findings in the organizer's copy, errors first."""
     competition.require_private()
     found = [finding for check in LEAKS for finding in check(competition)]
-    found += rank_warnings(competition, device)
-    return tuple(sorted(found, key=lambda finding: ("error", "warning", "note").index(finding.grade)))
+    found += [("warning", text) for text in rank_warnings(competition, device)]
+    return tuple(sorted(found, key=lambda finding: ("error", "warning", "note").index(finding[0])))
 
 
-def rank_warnings(competition: Competition, device: str = "cpu") -> Iterator[Finding]:
-    """Yield a warning for each reason why a competition may not rank methods by their worth."""
-    for text in chain(near_chance(competition, device), *(check(competition) for check in ACCIDENTS)):
-        yield Finding("warning", text)
+def rank_warnings(competition: Competition, device: str = "cpu") -> Iterator[str]:
+    """Yield each reason why a competition may not rank methods by their worth."""
+    return chain(near_chance(competition, device), *(check(competition) for check in ACCIDENTS))
 
 
 def practice(competition: Competition) -> Iterator[Finding]:
     """Yield whether labels can be looked up, in public images or in another test set of the same images."""
     if competition.visibility == "practice":
-        yield Finding("warning", "practice: the test images are public, so that labels can be looked up")
+        yield "warning", "practice: the test images are public, so that labels can be looked up"
     tests = read_record(competition.root).get("test", ())
-    origins = [Origin.from_json(test["base"]) for test in tests if "base" in test]
+    origins = [Origin(**test["base"]) for test in tests if "base" in test]
     turns = [origin for origin in origins if origin.kind == "turn"]
     most = max((1 + origin.round for origin in turns), default=1)
     if most > 1:
         text = f"each base image stands in {most} of {len(turns)} test sets, and a clean copy tells on a"
-        yield Finding("warning", f"{text} blurred one: make fewer or smaller sets")
+        yield "warning", f"{text} blurred one: make fewer or smaller sets"
 
 
 def permissions(competition: Competition) -> Iterator[Finding]:
@@ -112,35 +98,29 @@ def permissions(competition: Competition) -> Iterator[Finding]:
     for folder in folders:
         mode = folder.stat().st_mode & 0o777
         if mode & 0o077:
-            yield Finding("error", f"{folder} is open to others (mode {mode:04o}): chmod 700 {folder}")
+            yield "error", f"{folder} is open to others (mode {mode:04o}): chmod 700 {folder}"
 
 
 def seed(competition: Competition) -> Iterator[Finding]:
     """Yield a test seed that can be guessed."""
     if read_record(competition.root).get("test_seed", 2**32) < 2**32:
         text = "the test seed is below 2^32 and can be guessed: build another folder without --test-seed"
-        yield Finding("error", text)
+        yield "error", text
 
 
 def strays(competition: Competition) -> Iterator[Finding]:
-    """Yield the files in public/ that are not from the build; `pack` omits them, but a copy has them.
-
-    What the build writes tells nothing hidden; nobody knows what other files tell.
-    """
+    """Yield the files in public/ that are not from the build; `pack` omits them, but a copy has them."""
     private = competition.private.resolve()
     listed = {*competition.files, "competition.json"}
     for path in sorted(competition.public.rglob("*")):
         if path.is_symlink() and Path(os.path.realpath(path)).is_relative_to(private):
-            yield Finding("error", f"{path} leads into {competition.private}: remove the link")
+            yield "error", f"{path} leads into {competition.private}: remove the link"
         elif path.is_file() and path.relative_to(competition.public).as_posix() not in listed:
-            yield Finding("error", f"{path} is not part of the competition: remove it")
+            yield "error", f"{path} is not part of the competition: remove it"
 
 
 def equal_pixels(competition: Competition) -> Iterator[Finding]:
-    """Yield test sets with public images, pixel for pixel, and mixes with images of other test mixes.
-
-    Only IND images could be in mixes of several OOD sets.
-    """
+    """Yield test sets with public images, and mixes that share images, which only IND images could."""
     files = [name for name in competition.files if name.endswith(".npz") and not name.startswith("test/")]
     public = {file: _hashes(competition, file) for file in files}
     names = competition.sets("test")
@@ -151,13 +131,13 @@ def equal_pixels(competition: Competition) -> Iterator[Finding]:
         if found:
             grave = competition.visibility == "hidden" or found > LEAKED_SHARE * n
             text = f"{found} of the {n} images of test set {name} stand in public/{where}, pixel for pixel"
-            yield Finding("error" if grave else "warning", f"{text}: take them out, build again")
+            yield "error" if grave else "warning", f"{text}: take them out, build again"
     mixes = Counter(chain.from_iterable(tests.values()))
     counts = [sum(mixes[digest] > 1 for digest in mine) for mine in tests.values()]
     if competition.track == "ood" and any(counts):
         sets = f"{np.count_nonzero(counts)} of {len(counts)} test mixes"
         text = f"{max(counts)} images of a mix and fewer, in {sets}, stand in other test mixes too"
-        yield Finding("error", f"{text}, which tells IND images from OOD images: build again")
+        yield "error", f"{text}, which tells IND images from OOD images: build again"
 
 
 def _hashes(competition: Competition, file: str) -> frozenset[bytes]:
@@ -180,7 +160,7 @@ def shared_patches(competition: Competition) -> Iterator[Finding]:
         counts = shared.groupby(["mix", "image"]).size()
         for name, count in counts[counts >= SHARED].groupby("mix").size().items():
             text = f"{count} OOD images of test mix {name} share {PATCH} x {PATCH} pixels with another mix's"
-            yield Finding("warning", f"{text}, which tells them from IND images: take images of other scenes")
+            yield "warning", f"{text}, which tells them from IND images: take images of other scenes"
 
 
 def _patches(image: Pixels) -> NDArray[np.uint64]:
@@ -201,7 +181,7 @@ def telling_statistics(competition: Competition) -> Iterator[Finding]:
         auc = auroc(values[~values.index].to_numpy(), values[values.index].to_numpy())
         if (auc := max(auc, 1 - auc)) > TELLING:
             text = f"{name} alone tells OOD images of the test mixes from IND images (AUC {auc:.3f})"
-            yield Finding("warning", f"{text}: give both the same formats, compression and colours")
+            yield "warning", f"{text}: give both the same formats, compression and colours"
 
 
 def _statistics(image: Pixels) -> dict[str, float]:
@@ -235,7 +215,7 @@ def computed_by(competition: Competition) -> Iterator[Finding]:
     """Yield what computed the logits, and how far others may be, where PyTorch did not."""
     if competition.engine != "torch":
         text = f"logits in {competition.computes}; where something else computes them, "
-        yield Finding("note", text + may_differ(competition.precision))
+        yield "note", text + may_differ(competition.precision)
 
 
 def near_chance(competition: Competition, device: str = "cpu") -> Iterator[str]:
@@ -319,16 +299,7 @@ def too_many_decimals(competition: Competition) -> Iterator[str]:
         )
 
 
-LEAKS = (
-    practice,
-    permissions,
-    seed,
-    strays,
-    equal_pixels,
-    shared_patches,
-    telling_statistics,
-    computed_by,
-)
+LEAKS = (practice, permissions, seed, strays, equal_pixels, shared_patches, telling_statistics, computed_by)
 """What could reveal a hidden label."""
 ACCIDENTS = narrow_truths, few_sets, one_source, too_many_decimals
 """Why ranks may be accidents, besides `near_chance`."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from starter.contest.audit import few
 from starter.contest.cluster import Cluster
 from starter.contest.plan import Labels, Look, Plan, Values, public_sets
 from starter.contest.record import add_to_record, check_inputs, claim
-from starter.contest.referees import pack_referees, referee_entry, referee_needs, write_referees
+from starter.contest.referees import pack_referees, referee_needs, write_referees
 from starter.contest.settings import Settings
 from starter.contest.tracks import TRACKS
 from starter.data.images.arrays import write_npz
@@ -79,20 +79,8 @@ def build(
     Every step writes whole files and every observation is cached, so an interrupted build continues where it
     stopped and ends in the same files. ``public/competition.json`` is written last and marks the end.
 
-    Args:
-        root: Folder of the competition.
-        settings: Settings of the build.
-        test_seed: Seed of everything hidden; by default from the system's entropy (others are for tests).
-        device: Device that runs the classifiers.
-        cluster: Cluster that observes instead of this process; the files are the same.
-        cache: Folder or address of the cache, now and later, instead of ``root/cache``.
-        reads: Fields that methods will read: they are observed in the same pass, where the competition has
-            them.
-
-    Raises:
-        UnusableInput: `root` holds something else or was built with other settings (the message names them),
-            another build is running there, images or weights have changed since the build was begun, test
-            images are public, or an argument cannot be used.
+    `test_seed` is by default from the system's entropy; a `cluster` observes instead of this process; `cache`
+    replaces ``root/cache``; the fields in `reads` are observed too, where the competition has them.
     """
     check_device(device)
     with claim(root, settings, test_seed, device) as (settled, seed):
@@ -107,108 +95,88 @@ def build(
         return competition
 
 
-@dataclass(frozen=True)
-class _Read:
-    """What a build reads before it plans.
-
-    Attributes:
-        splits: The source's images.
-        load: Function that loads a classifier.
-        given: The classifiers that the settings name, `small` left out, by name.
-        encoders: The encoders of referees, by spec.
-    """
-
-    splits: Splits
-    load: Load
-    given: Mapping[str, Classifier]
-    encoders: Mapping[str, ImageEncoder]
-
-    @classmethod
-    def of(cls, settings: Settings, device: str, public: Path) -> "_Read":
-        """Read the source, the classifiers and the referees' encoders."""
-        splits = _splits(settings)
-        load = _loader(settings, splits, device, public)
-        given = {Spec.parse(spec).name: load(spec) for spec in settings.classifiers if spec != "small"}
-        encoders = load_referees(settings.encoders, device, settings.precision, settings.engine)
-        return cls(splits, load, given, encoders)
-
-
 def _built(
-    root: Path,
-    settings: Settings,
-    test_seed: int,
-    device: str,
-    cluster: Cluster | None,
-    reads: Iterable[str],
+    root: Path, settings: Settings, test_seed: int, device: str, cluster: Cluster | None, reads: Iterable[str]
 ) -> Competition:
     """Build the claimed competition: read and plan everything, write it, and measure the targets."""
     track = TRACKS[settings.track]
-    read = _Read.of(settings, device, root / "public")
-    fit = _fitter(root, settings, read, device)
-    plan = track.plan(settings, read.splits, test_seed, _look(settings, read.load, fit, cache_of(root)))
-    check_inputs(root, {**_inputs(settings, read), **plan.inputs})
-    referees = fit()
-    draft, labels = _drafted(root, settings, read, plan, referees)
-    packed = referee_needs(referees)
-    needs = tuple(dict.fromkeys([*_observable(draft, (*track.needs, *reads)), *packed]))
+    splits = _splits(settings)
+    load = _loader(settings, splits, device, root / "public")
+    encoders = load_referees(settings.encoders, device, settings.precision, settings.engine)
+    fit = lru_cache(
+        lambda: fit_referees(
+            *(encoders, splits, settings.seed, cache_of(root)),
+            where=place(settings.engine, settings.precision, device),
+            public=root / "public",
+        )
+    )
+    plan = track.plan(settings, splits, test_seed, _look(settings, load, fit, cache_of(root)))
+    check_inputs(root, {**_inputs(settings, splits, load, encoders), **plan.inputs})
+    draft, labels = _drafted(root, settings, splits, load, plan, fit())
+    packed = referee_needs(fit())
+    needs = tuple(
+        field for field in dict.fromkeys((*track.needs, *reads, *packed)) if not unmet((field,), draft)
+    )
     if cluster:
         cluster.observe(draft, needs, tuple(labels), device)
         sweep(root, age=0)
     targets, deviations = track.measure(draft, settings, plan=plan, labels=labels, needs=needs, device=device)
     files = _write_targets(draft, targets, deviations)
-    files += pack_referees(draft, packed, device) if referees else []
-    public_count = _write_private(draft, plan, targets, deviations, test_seed)
-    known = {"files": {**draft.files, **_hashes(root / "public", files)}, **settings.rules(public_count)}
-    competition = draft.model_copy(update=known)
+    files += pack_referees(draft, packed, device) if packed else []
+    rules = settings.rules(_write_private(draft, plan, targets, deviations, test_seed))
+    rules["files"] = {**draft.files, **_hashes(root / "public", files)}
+    competition = draft.model_copy(update=rules)
     competition.save()
     return competition
 
 
-def _observable(draft: Competition, fields: Iterable[str]) -> list[str]:
-    """Returns those of the fields that can be observed in a competition."""
-    return [field for field in fields if not unmet((field,), draft)]
-
-
-def _fitter(root: Path, settings: Settings, read: _Read, device: str) -> Callable[[], tuple[Referee, ...]]:
-    """Returns a function that fits the referees once, when they are first needed."""
-    where = place(settings.engine, settings.precision, device)
-
-    @lru_cache
-    def fit() -> tuple[Referee, ...]:
-        cache = cache_of(root)
-        return fit_referees(
-            read.encoders, read.splits, settings.seed, cache=cache, where=where, public=root / "public"
-        )
-
-    return fit
+def _given(settings: Settings, load: Load) -> dict[str, Classifier]:
+    """Returns the classifiers that the settings name, `small` left out, by name."""
+    return {Spec.parse(spec).name: load(spec) for spec in settings.classifiers if spec != "small"}
 
 
 def _drafted(
-    root: Path, settings: Settings, read: _Read, plan: Plan, referees: Sequence[Referee]
+    root: Path, settings: Settings, splits: Splits, load: Load, plan: Plan, referees: Sequence[Referee]
 ) -> tuple[Competition, Labels]:
     """Write everything public that is planned; returns the competition without targets, and all labels."""
     public = root / "public"
-    files = _write_public(public, settings, read.splits, read.load, plan)
+    files = _write_public(public, settings, splits, load, plan)
     files += write_referees(public, referees)
     labels = _write_sets(public, plan)
+    files += [f"{part}/{name}.npz" for part in ("val", "test") for name in labels[part]]
     facts: dict[str, list[Any]] = {
-        "referees": [referee_entry(each) for each in referees],
-        "logits_alone": [name for name, classifier in read.given.items() if classifier.logits_alone],
+        "referees": [
+            {"name": each.name, "spec": each.probe.spec, "encoder": each.probe.encoder, **each.probe.figures}
+            for each in referees
+        ],
+        "logits_alone": [name for name, each in _given(settings, load).items() if each.logits_alone],
     }
-    known = {name: values for name, values in facts.items() if values}
-    draft = _draft(root, settings, read.splits, labels=labels, files=files, facts=known)
+    draft = Competition.model_validate(
+        {
+            "root": root,
+            "name": root.resolve().name,
+            "track": settings.track,
+            "visibility": "hidden" if settings.hidden else "practice",
+            "source": Path(settings.source).absolute().name,
+            "classes": splits.classes,
+            "image_size": splits.image_size,
+            "subjects": settings.subjects,
+            "sizes": {part: {name: len(found) for name, found in of.items()} for part, of in labels.items()},
+            "precision": settings.precision,
+            "seed": settings.seed,
+            "settings": {**settings.public(), **{name: fact for name, fact in facts.items() if fact}},
+            "files": _hashes(public, files),
+            "engine": settings.engine,
+        }
+    )
     return draft, labels
 
 
 def dry_run(settings: Settings, device: str = "cpu") -> tuple[str, list[str]]:
-    """Returns what a build costs, in a sentence, and warnings of what will make its ranks accidents.
-
-    Everything is read and planned as by the build, but for sub-populations; no folder is written.
-    """
+    """Returns what a build costs, in a sentence, and warnings of accidents in its ranks; writes nothing."""
     settings = settings.settled(device)
     splits = _splits(settings)
     load = _loader(settings, splits, device, Path())
-    given = [load(spec) for spec in settings.classifiers if spec != "small"]
     plan = TRACKS[settings.track].plan(settings, splits, 0, None)
     public = len(splits.meta_base) + len(splits.reference) + len(train_ref(splits, settings.seed))
     stored = sum(len(images) for images in plan.files.values() if isinstance(images, ImageSet))
@@ -219,7 +187,7 @@ def dry_run(settings: Settings, device: str = "cpu") -> tuple[str, list[str]]:
     if not any(isinstance(each, FromPools) for each in plan.train):
         observed += sum(map(len, plan.train)) - len(splits.meta_base)
     seen = len(settings.classifiers) * 4 * len(splits.classes) * observed  # logits, float32
-    for classifier in given:  # mean and covariance of each set
+    for classifier in _given(settings, load).values():  # mean and covariance of each set
         d = classifier.head_weight.shape[1]
         seen += (len(plan.train) + len(sets)) * (8 * d + 4 * d * (d + 1) // 2)
     disk = 3 * splits.image_size[0] * splits.image_size[1] * (public + stored + made) + seen
@@ -250,7 +218,7 @@ def _splits(settings: Settings) -> Splits:
 
 
 def _loader(settings: Settings, splits: Splits, device: str, public: Path) -> Load:
-    """Returns a function that loads a classifier once; `small` is trained first, but for glyphs."""
+    """Returns a function that loads a classifier once: `small`, perhaps trained, later, the others now."""
     how = settings.precision, device
 
     @lru_cache
@@ -273,6 +241,7 @@ def _loader(settings: Settings, splits: Splits, device: str, public: Path) -> Lo
             engine=settings.engine,
         )
 
+    _given(settings, load)
     return load
 
 
@@ -290,20 +259,19 @@ def _look(settings: Settings, load: Load, fit: Callable[[], tuple[Referee, ...]]
     return look
 
 
-def _inputs(settings: Settings, read: _Read) -> dict[str, str]:
+def _inputs(
+    settings: Settings, splits: Splits, load: Load, encoders: Mapping[str, ImageEncoder]
+) -> dict[str, str]:
     """Returns hashes of source and classifiers, and names that identify encoders, by option."""
-    splits = read.splits
     parts = (splits.train, splits.reference, splits.meta_base, splits.val_base, splits.test_base)
     source = digest_of(splits.classes, *(part.digest for part in parts))
-    found = {f"--classifier {name}": classifier.digest for name, classifier in read.given.items()}
-    found |= {f"--referee {spec}": encoder.name for spec, encoder in read.encoders.items()}
+    found = {f"--classifier {name}": classifier.digest for name, classifier in _given(settings, load).items()}
+    found |= {f"--referee {spec}": encoder.name for spec, encoder in encoders.items()}
     return {f"--source {settings.source}": source, **found}
 
 
 def licences(source: str, licence: str, paths: Sequence[str] = (), tested: bool = False) -> str:
-    """Returns the text of ``public/LICENCES.txt``: a line for the source, for `paths`, and for test sets.
-
-    Sources of test sets are not named, since they would reveal the kind of shift.
+    """Returns the text of ``public/LICENCES.txt``; sources of test sets would reveal the kind of shift.
 
     >>> print(licences("photos", "CC0 1.0", tested=True), end="")
     photos: CC0 1.0
@@ -324,12 +292,7 @@ def _write_public(public: Path, settings: Settings, splits: Splits, load: Load, 
     }
     terms = licences(settings.source, settings.licence, settings.public_paths, bool(settings.test_from))
     groups = csv_text([("set", "group", "family"), *plan.keys("val")])
-    found: dict[str, str | ImageSet] = {
-        **bases,
-        LICENCES: terms,
-        **plan.files,
-        VALIDATION_GROUPS: groups,
-    }
+    found: dict[str, str | ImageSet] = {**bases, LICENCES: terms, **plan.files, VALIDATION_GROUPS: groups}
     for file, content in found.items():
         if isinstance(content, str):
             write_text(public / file, content)
@@ -352,36 +315,6 @@ def _write_sets(public: Path, plan: Plan) -> Labels:
             shown = replace(rendered, labels=None) if part == "test" else rendered
             write_npz(public / part / f"{rendered.name}.npz", shown)
     return labels
-
-
-def _draft(
-    root: Path,
-    settings: Settings,
-    splits: Splits,
-    labels: Labels,
-    files: Sequence[str],
-    facts: Mapping[str, object],
-) -> Competition:
-    """Returns the competition before its targets are known; `facts` are settings that the images decide."""
-    stored = [f"{part}/{name}.npz" for part in ("val", "test") for name in labels[part]]
-    return Competition.model_validate(
-        {
-            "root": root,
-            "name": root.resolve().name,
-            "track": settings.track,
-            "visibility": "hidden" if settings.hidden else "practice",
-            "source": Path(settings.source).absolute().name,
-            "classes": splits.classes,
-            "image_size": splits.image_size,
-            "subjects": settings.subjects,
-            "sizes": {part: {name: len(found) for name, found in of.items()} for part, of in labels.items()},
-            "precision": settings.precision,
-            "seed": settings.seed,
-            "settings": {**settings.public(), **facts},
-            "files": _hashes(root / "public", [*files, *stored]),
-            "engine": settings.engine,
-        }
-    )
 
 
 def _write_targets(draft: Competition, targets: Values, deviations: Values) -> list[str]:

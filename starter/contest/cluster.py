@@ -1,9 +1,8 @@
 """Observing on a Dask cluster, with a task for each set and classifier and workers that share the cache.
 
-The cluster only fills the cache; later steps read it as on a single machine, so results are the same. A task
-is a few names; images and weights come from the competition's folder or, if its cache is elsewhere, from
-copies in that cache. So a worker may die at any time: another one repeats its task. Dask sends pickled code
-and data between the machines of one owner, but no data from participants.
+The cluster only fills the cache; later steps read it as on a single machine. A task is a few names; images
+and weights come from the competition's folder or, if its cache is elsewhere, from copies in that cache. So a
+worker may die at any time: another one repeats its task.
 """
 
 import ctypes
@@ -64,14 +63,7 @@ INPUTS = "inputs"
 
 @dataclass(frozen=True)
 class Work:
-    """Settings common to all tasks of one run.
-
-    Attributes:
-        token: Identifier of the run; the cache holds a file with this name during the run.
-        competition: Competition with the absolute path of its folder.
-        cache: Place of a cache outside of the folder, with copies of the public files; "" for none.
-        networks: Names (module:function) of the user's own networks.
-    """
+    """Settings common to all tasks of one run, during which the cache holds a file named as its token."""
 
     token: str
     competition: Competition = field(compare=False, repr=False)
@@ -89,11 +81,7 @@ class Cluster:
     client: "Client"
 
     def observe(
-        self,
-        competition: Competition,
-        needs: tuple[str, ...],
-        parts: Sequence[str],
-        device: str = "cpu",
+        self, competition: Competition, needs: tuple[str, ...], parts: Sequence[str], device: str = "cpu"
     ) -> None:
         """Put observations of `parts`, and of the references, into the competition's cache."""
         with self._shared(competition, needs, device) as work:
@@ -149,12 +137,7 @@ class Cluster:
         place = str(cache.root) if elsewhere else ""
         shared = competition.model_copy(update={"root": root})
         work = Work(
-            token=token,
-            competition=shared,
-            cache=place,
-            needs=needs,
-            device=device,
-            networks=used_networks(),
+            token=token, competition=shared, cache=place, needs=needs, device=device, networks=used_networks()
         )
         cache.write(token, b"")
         try:

@@ -42,15 +42,7 @@ DATACV = {"train": "train_data", "val": "val", "test": "test_data"}
 def materialize(competition: Competition, *, out: Path, layout: str = "npz", part: str = "train") -> Path:
     """Write the sets of a part as files, and return their folder; a call that was interrupted continues.
 
-    Meta-train sets are rendered from their recipes; the same competition gives the same bytes. In DataCV's
-    layout the meta-train sets share one labels.npy; if they show different images, each gets a folder, as
-    validation sets have.
-
-    Args:
-        competition: Competition whose sets are written.
-        out: Folder to write to, outside the competition; it may hold several parts.
-        layout: npz, folders (of PNG files) or datacv (npy files).
-        part: train, val or test (images without labels).
+    In DataCV's layout the meta-train sets share one labels.npy, or get a folder each if their images differ.
     """
     for option, value, known in (("--layout", layout, LAYOUTS), ("--part", part, PARTS)):
         if value not in known:
@@ -81,11 +73,7 @@ def materialize(competition: Competition, *, out: Path, layout: str = "npz", par
 
 
 def _places(
-    competition: Competition,
-    layout: str,
-    part: str,
-    folder: Path,
-    shared: IntArray | None,
+    competition: Competition, layout: str, part: str, folder: Path, shared: IntArray | None
 ) -> tuple[dict[str, Path], Callable[[Path, ImageSet], None]]:
     """Returns the path of each set, and the function that writes one; `shared` are all sets' labels."""
     names = competition.sets(part)

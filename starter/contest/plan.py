@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from starter.contest.origin import Origin
 from starter.data.images.imageset import ImageSet
 from starter.data.sets.mix import FromPools, Mix
 from starter.data.sets.recipe import Recipe
@@ -28,17 +28,38 @@ Look = Callable[[ImageSet], tuple[FloatArray, FloatArray]]
 """A network's features (n, d) of images, and its confidence in each (n,)."""
 
 
+ORIGINS = {"base": (), "turn": ("turn", "turns", "seed"), "natural": ("family",), "path": ("path",)}
+"""The fields of each kind of origin."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a set's images come from; fields that its kind does not have keep their defaults.
+
+    "base" is all images of the set's part; "turn" its share of them in rounds of so many sets, such that no
+    image recurs before all have been drawn; "natural" digits that nobody distorted; "path" the images there.
+    """
+
+    kind: Literal["base", "turn", "natural", "path"]
+    turn: int = 0
+    turns: int = 1
+    seed: int = 0
+    family: str = ""
+    path: str = ""
+
+    @property
+    def round(self) -> int:
+        """The number of the round in which the set has its turn, from 0."""
+        return self.turn // self.turns
+
+    def to_json(self) -> dict[str, str | int]:
+        """Returns plain JSON values, the kind and its fields: ``Origin(**record)`` is the same again."""
+        return {"kind": self.kind, **{name: getattr(self, name) for name in ORIGINS[self.kind]}}
+
+
 @dataclass(frozen=True)
 class PlannedSet:
-    """A validation or test set before it is rendered.
-
-    Attributes:
-        recipe: How its images are made.
-        group: Kind of its shift.
-        family: Name of a group of sets that folds, bootstrap draws and the public/private split never divide
-            (docs/decisions/0010-families.md).
-        base: Where its images come from; None for a mix, which names its OOD set.
-    """
+    """A validation or test set before it is rendered; folds and splits never divide a `family`."""
 
     recipe: Recipe | Mix
     group: str
@@ -62,15 +83,9 @@ class PlannedSet:
 
 @dataclass(frozen=True)
 class Plan:
-    """The sets of a competition.
+    """The sets of a competition: how they are made, of which images, and the public files besides them.
 
-    Attributes:
-        train: Meta-train sets.
-        sets: Validation and test sets, by part, "val" and "test".
-        bases: Images of which the sets of each part are made, in the OOD track the IND ones, by part.
-        render: Function of part and planned set that returns the labelled images.
-        inputs: Hashes of the files that were read, by option.
-        files: Public files besides validation and test sets: text or images by path below ``public/``.
+    `bases` are the images of which each part's sets are made, in the OOD track the IND ones.
     """
 
     train: Sequence[FromRecipe | FromPools]
@@ -86,12 +101,10 @@ class Plan:
 
 
 def public_sets(planned: Sequence[Key], seed: int) -> set[str]:
-    """Returns the names of the public test sets, drawn by a private seed.
+    """Returns the names of the public test sets, drawn by a private seed: `PUBLIC_SHARE` of each group.
 
-    They are `PUBLIC_SHARE` of all sets and, as nearly as families allow, of each group. A family is public or
-    private as a whole, and every group keeps a private one: of a hundred sets 30 are public and 70 private,
-    unless their families are too large. If no set would be public, the smallest family is; if there is only
-    one family, its first set is.
+    A family is public or private as a whole, and every group keeps a private one. If no set would be public,
+    the smallest family is; if there is only one family, its first set is.
     """
     rng = PUBLIC(seed)
     families: dict[tuple[str, str], list[str]] = {}
@@ -107,10 +120,7 @@ def public_sets(planned: Sequence[Key], seed: int) -> set[str]:
 
 
 def _draw_public(families: Mapping[tuple[str, str], Sequence[str]], rng: np.random.Generator) -> list[str]:
-    """Returns families in random order, group by group, each if it still fits into the share so far.
-
-    Groups without small families come first, and small families of other groups fill the remainder.
-    """
+    """Returns families in random order, each if it still fits, groups without small families first."""
     groups: dict[str, list[Sequence[str]]] = {}
     for (group, _), sets in sorted(families.items()):
         groups.setdefault(group, []).append(sets)

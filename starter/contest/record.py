@@ -31,7 +31,7 @@ def read_record(root: Path, *needed: str) -> dict[str, Any]:
 def claim(
     root: Path, settings: Settings, test_seed: int | None, device: str = "cpu"
 ) -> Iterator[tuple[Settings, int]]:
-    """Yield the settings with engine and precision, and the seed of everything hidden, as recorded in `root`.
+    """Yield the settings with engine and precision, and the seed of everything hidden, as recorded.
 
     Meanwhile no other build can run there. Nobody has seen anything of a build without public files, so
     that it may be begun anew with other settings.

@@ -2,23 +2,20 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from safetensors.numpy import save
 
 from starter.contest.subject import open_observer
 from starter.models.encoders.choose import LITE0
 from starter.models.encoders.two_tower import TwoTowerEncoder
 from starter.observing.observation import REFEREE, Observation
 from starter.observing.observe import observe_all
-from starter.observing.referee import (
-    Referee,
-    packed_name,
-    write_packed,
-)
+from starter.observing.referee import Referee, packed_name
 from starter.observing.referee_fit import referee_file
 from starter.observing.sets import REFERENCES, PublicSets
 from submission import Competition, UnusableInput
+from submission.files import write_bytes
 
 SAME = 0.995
 """Fraction of agreement from which on a referee is regarded as equal to the classifier."""
@@ -36,18 +33,8 @@ def write_referees(public: Path, referees: Iterable[Referee]) -> list[str]:
     return files
 
 
-def referee_entry(referee: Referee) -> dict[str, Any]:
-    """Returns what competition.json says of a referee."""
-    probe = referee.probe
-    return {"name": referee.name, "spec": probe.spec, "encoder": probe.encoder, **probe.figures}
-
-
 def referee_needs(referees: Sequence[Referee]) -> tuple[str, ...]:
-    """Returns the fields observed on public sets while building.
-
-    They include features if participants cannot compute them: if the first encoder is no file, nor inside a
-    package of the kit's extras.
-    """
+    """Returns the fields observed on public sets: features too, if the first encoder cannot be had."""
     if not referees:
         return ()
     travels = referees[0].probe.spec == LITE0 or isinstance(referees[0].encoder(), TwoTowerEncoder)
@@ -55,10 +42,7 @@ def referee_needs(referees: Sequence[Referee]) -> tuple[str, ...]:
 
 
 def pack_referees(draft: Competition, needs: Sequence[str], device: str) -> list[str]:
-    """Write the referees' observations of all public sets, so participants need not run their encoders.
-
-    A referee that predicts as a classifier does is refused. Returns the paths below ``public/``.
-    """
+    """Write the referees' observations of all public sets; returns the paths. None may be a classifier."""
     sets = PublicSets(draft)
     files = []
     shown = [*map(sets.find, *zip(*REFERENCES, strict=True)), *sets.train]
@@ -72,9 +56,10 @@ def pack_referees(draft: Competition, needs: Sequence[str], device: str) -> list
         seen = {}
         for rendering in shown:
             for part, arrays in referee.read(rendering, parts).items():
-                (seen[packed_name(part, rendering)],) = arrays.values()
+                (array,) = arrays.values()
+                seen[packed_name(part, rendering)] = np.ascontiguousarray(array)
         files.append(referee_file(referee.name, ".seen"))
-        write_packed(draft.public / files[-1], seen)
+        write_bytes(draft.public / files[-1], save({name: seen[name] for name in sorted(seen)}))
     return files
 
 

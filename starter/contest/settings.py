@@ -120,11 +120,7 @@ class Settings(BaseModel, ABC):
         return tuple(Spec.parse(spec).name for spec in self.classifiers)
 
     def rules(self, public_sets: int) -> dict[str, Any]:
-        """Returns the fields of a `Competition` with the rules for submissions.
-
-        A hidden competition always has a total limit: so few scores leave most of what is unknown about the
-        labels of the public sets (`leaderboard.feedback`).
-        """
+        """Returns the fields of a `Competition` with its rules; if hidden it has a total limit."""
         usual = usual_limit(public_sets) if self.hidden else None
         return {
             "decimals": self.decimals,

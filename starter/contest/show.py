@@ -1,8 +1,4 @@
-"""Pictures of a competition: a contact sheet of sets, and histograms of their targets.
-
-The contact sheet names the operations of each set, if they are public. Histograms show the targets of the
-meta-train and validation sets, per subject.
-"""
+"""Pictures of a competition: a contact sheet of sets, and histograms of their targets."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -33,25 +29,14 @@ BINS = np.arange(0, 102.5, 2.5)
 
 
 def show(competition: Competition, sets: Sequence[str] = (), *, out: Path | None = None) -> str:
-    """Write a contact sheet and a histogram as PNG files, and return their paths with a summary.
-
-    The contact sheet names the operations and accuracies of sets for which these are public.
-
-    Args:
-        competition: Competition to draw.
-        sets: Names of sets; () for the first of each part.
-        out: PNG file to write; None for sheet.png in the competition's folder.
-    """
+    """Write a contact sheet of the sets, () for the first ones, and a histogram; returns what they show."""
     sheet = contact_sheet(competition, sets, out or competition.out / "sheet.png")
     histogram = plot_accuracies(competition, sheet.with_name("accuracies.png"))
     return f"{sheet}\n{histogram}\n{summary(competition)}"
 
 
 def contact_sheet(competition: Competition, names: Sequence[str], out: Path) -> Path:
-    """Write a PNG with a row of images per set, the first 16 of each, and a caption above the row.
-
-    Without names, the first sets of each part are shown.
-    """
+    """Write a PNG with a row of images per set, the first 16 of each, and a caption above the row."""
     competition.check_output(out, ".png")
     sets = sets_of(competition)
     first = [name for part, count in SHOWN_SETS.items() for name in competition.sets(part)[:count]]
@@ -61,10 +46,7 @@ def contact_sheet(competition: Competition, names: Sequence[str], out: Path) -> 
 
 
 def pictures(competition: Competition, part: str, count: int) -> Iterator[bytes]:
-    """Yield a JPEG for each set of "val" or "test" with its first `count` images side by side.
-
-    Images that are larger than the cells of a contact sheet are scaled down to them.
-    """
+    """Yield a JPEG for each set of "val" or "test": its first `count` images, none larger than `_CELL`."""
     for rendering in sets_of(competition).stored(part):
         yield encode(".jpg", _strip(rendering, count, min(_CELL, *competition.image_size), 0))
 
@@ -84,18 +66,10 @@ def _row(sets: PublicSets, name: str) -> Pixels:
         raise UnusableInput(f"there is no set {name!r}; the competition has {shown}")
     strip = _strip(sets.find(part, name), COLUMNS, _CELL, _MARGIN)
     above = np.full((_CAPTION, strip.shape[1], 3), 255, np.uint8)
-    place = (_MARGIN, 16)
+    text = caption(sets, part, name)
+    font = cv2.FONT_HERSHEY_SIMPLEX
     ink = (30, 30, 30)
-    cv2.putText(
-        img=above,
-        text=caption(sets, part, name),
-        org=place,
-        fontFace=cv2.FONT_HERSHEY_SIMPLEX,
-        fontScale=0.45,
-        color=ink,
-        thickness=1,
-        lineType=cv2.LINE_AA,
-    )
+    cv2.putText(above, text, (_MARGIN, 16), font, 0.45, color=ink, thickness=1, lineType=cv2.LINE_AA)
     below = np.full((_MARGIN, strip.shape[1], 3), 255, np.uint8)
     return np.concatenate([above, strip, below])
 

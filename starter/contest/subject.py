@@ -29,12 +29,7 @@ if TYPE_CHECKING:
 class Subject(ABC):
     """What is under evaluation: a classifier, or a metric of a detector on it; with a competition's sets.
 
-    Attributes:
-        name: Name of the subject; of what is opened, the classifier's.
-        sets: Images of the competition.
-        observer: Observer with the classifier and the competition's cache.
-        needs: Names of the fields that methods need.
-        memory: What the subjects of one classifier share.
+    `memory` holds what the subjects of one classifier share.
     """
 
     name: str

@@ -18,17 +18,9 @@ from submission.tracks import TRACKS as SCORED
 
 @dataclass(frozen=True)
 class Track:
-    """A track.
+    """A track: how it plans sets, measures targets, and opens subjects.
 
-    Attributes:
-        plan: Function of settings, splits, test seed and a network's look (None for a dry run) that plans
-            the sets.
-        measure: Function that observes all sets and returns the targets, and their standard deviations over
-            draws of images if these do not follow from the number of images.
-        needs: Fields observed while building, which cost no further forward pass.
-        sets: Type of the images of a competition's public folder.
-        subject: Type of what is under evaluation.
-        by_group: True if the public test sets are spread over the groups.
+    `needs` are fields observed while building, which cost no further forward pass.
     """
 
     plan: Callable[..., Plan]

@@ -1,7 +1,4 @@
-"""A content-addressed cache of arrays: a key is the hash of everything that the arrays depend on.
-
-The cache is a folder, or an address in any file system of fsspec: S3, GCS, SFTP and others.
-"""
+"""A content-addressed cache of arrays, in a folder or at an address in any file system of fsspec."""
 
 import secrets
 from collections.abc import Mapping
@@ -43,10 +40,9 @@ def _store(url: str) -> tuple[Any, set[str]]:
 
 @dataclass(frozen=True)
 class Cache:
-    """Arrays kept under ``root/<kind>/<key>.safetensors``, written atomically and never unpickled.
+    """Arrays under ``root/<kind>/<key>.safetensors``; a key is the hash of everything that they depend on.
 
-    A folder is made with mode 0700: in the OOD track its contents tell IND from OOD images. Writes to an
-    address such as ``s3://bucket/folder`` are atomic if those of the store are, as S3's are.
+    Writes are atomic, in a store such as ``s3://bucket/folder`` if its own are, as S3's.
     """
 
     root: Path | str

@@ -8,7 +8,7 @@ import torch
 from numpy import int16, int32, int64, uint32
 from numpy.typing import NDArray
 
-from starter.data.images.kernel import kernel
+from starter.data.operations.kernels import kernel
 from submission.arrays import FloatArray, Pixels
 
 Edges = NDArray[np.int16]
@@ -24,18 +24,11 @@ _BLOCK = 2048
 
 
 def image_stats(images: torch.Tensor) -> torch.Tensor:
-    """Returns the three image indicators of each image, independent of its batch.
+    """Returns the three indicators of each image, float32 (n, 3), of images, uint8 (n, 3, h, w).
 
-    Uses as many threads as PyTorch.
-
-    Args:
-        images: Pixels, uint8 (n, 3, h, w), RGB, with h, w >= 2.
-
-    Returns:
-        float32 (n, 3): the variance of all pixel values on [0, 255] (SYP eq. 8); the mean of
-        -x log(x + 1e-6) with x = value / 256, the winner's reading of eq. 9; the variance of the Laplacian
-        of the grey image (eqs. 10-11; kernel [[0,1,0],[1,-4,1],[0,1,0]], borders reflected without
-        repeating the edge, as `cv2.Laplacian`).
+    They are the variance of all pixel values on [0, 255] (SYP eq. 8); the mean of -x log(x + 1e-6) with
+    x = value / 256, the winner's reading of eq. 9; the variance of the Laplacian of the grey image
+    (eqs. 10-11), as of `cv2.Laplacian`. As many threads as PyTorch's are used.
     """
     pixels = np.ascontiguousarray(images.cpu().numpy())
     stats = np.empty((len(pixels), 3), np.float32)
@@ -56,11 +49,10 @@ def _pool(workers: int) -> ThreadPoolExecutor:
 
 @kernel
 def _measure(images: Pixels, pairs: NDArray[np.uint32], out: FloatArray) -> None:
-    """Write the three indicators of each image (n, 3, h, w) to out (n, 3).
+    """Write the three indicators of each image (n, 3, h, w) to out (n, 3), the slowest one first.
 
-    The slowest indicator is computed first, while the processor fetches the pixels. Every sum below is cast
-    to the width of its terms: Numba widens int32 + int32 to int64, which halves the values per vector
-    register.
+    Every sum below is cast to the width of its terms: Numba widens int32 + int32 to int64, which halves the
+    values per vector register.
     """
     _, _, h, w = images.shape
     grey, edges = np.empty((h + 2) * w, int16), np.empty(h * w, int16)
@@ -120,10 +112,7 @@ def _grey_block(red: Pixels, green: Pixels, blue: Pixels, out: Edges) -> tuple[i
 
 @kernel
 def _laplacian(grey: Edges, w: int, edges: Edges) -> None:
-    """Write the Laplacian of rows of w pixels to `edges`; the spare rows at both ends are reflected rows.
-
-    All pixels are computed at once, as if each row continued in the next; its two ends are then corrected.
-    """
+    """Write the Laplacian of rows of w pixels: as if each continued in the next, then corrected at ends."""
     end = grey.size - w
     for x in range(w):
         grey[x], grey[end + x] = grey[2 * w + x], grey[end - 2 * w + x]

@@ -64,10 +64,7 @@ class Moments:
 
     @cached_property
     def factor(self) -> FloatArray:
-        """The lower triangle L (d, d) with L L' = covariance, by Cholesky's decomposition.
-
-        If an eigenvalue is 0 or, by rounding, negative, L comes from a QR decomposition of the square root.
-        """
+        """The lower triangle L (d, d) with L L' = covariance, by Cholesky; by QR if an eigenvalue is 0."""
         try:
             return scipy.linalg.cholesky(self.covariance, lower=True, check_finite=False)
         except scipy.linalg.LinAlgError:
@@ -196,11 +193,7 @@ class Observation:
 
     @cached_property
     def referee(self) -> FloatArray | None:
-        """The class probabilities of the competition's referees, which were trained on other images.
-
-        Returns:
-            Mean of the softmax of each referee's calibrated logits, float64 (n, k); None if no method asked.
-        """
+        """The mean softmax of the referees' calibrated logits, float64 (n, k); None if no method asked."""
         found = [_softmax(logits) for name, logits in self.views.items() if name.startswith(REFEREE)]
         return sum(found[1:], found[0]) / len(found) if found else None
 
@@ -333,8 +326,7 @@ class Source:
 def once(learn: Callable[[Source], Value]) -> Callable[[Source], Value]:
     """Returns the function with a cache: its value is computed once per source, copies by `only` included.
 
-    Therefore the function may read only logits and labels, which every method sees, or fields that every
-    method that calls it declares.
+    Therefore it may read only logits, labels, and fields that every method that calls it declares.
     """
 
     @wraps(learn)
@@ -351,8 +343,6 @@ def once(learn: Callable[[Source], Value]) -> Callable[[Source], Value]:
 @dataclass(frozen=True)
 class Lazy(Sequence[Made], Generic[Made]):
     """A sequence of the results of `make` on each of `sources`, computed again on each access.
-
-    Pickled, it becomes a tuple of these.
 
     >>> squares = Lazy((1, 2, 3), lambda n: n * n)
     >>> squares[-1], list(squares[:2])

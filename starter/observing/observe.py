@@ -1,7 +1,6 @@
 """Observations: one pass of a classifier over a set gives the data that the chosen methods need.
 
 A `Witness` looks at sets and keeps what it sees in a cache: an `Observer` with a classifier, or a referee.
-`observe` writes the cache entries of one set, and depends on no other state; `observe_all` calls it for many.
 """
 
 from abc import ABC, abstractmethod
@@ -106,12 +105,7 @@ class Witness(ABC):
 class Observer(Witness):
     """A classifier with the cache for its observations, and the witnesses that some needs require.
 
-    Attributes:
-        classifier: Classifier whose observations these are.
-        cache: Cache that keeps the observations.
-        head: Linear layer (4, d) that tells the rotations apart, for the need "rotation"; or None.
-        peers: Observers of the competition's other classifiers, for "peers".
-        referees: Referees of the competition, for "referee" and "referee_features".
+    `head` is a linear layer (4, d) that tells the rotations apart.
     """
 
     classifier: Classifier
@@ -178,10 +172,7 @@ class Observer(Witness):
         return found
 
     def _see(self, images: torch.Tensor, wanted: frozenset[str]) -> dict[str, torch.Tensor]:
-        """Returns the arrays that the wanted parts are made of, for one chunk of images.
-
-        Only forward passes that some wanted part needs are run.
-        """
+        """Returns the arrays that the wanted parts are made of, for one chunk; no other pass is run."""
         rows = {}
         if wanted & {"logits", "moments", "features", "rotation"}:
             rows["logits"], rows["features"] = self.classifier(images)
@@ -259,10 +250,7 @@ def read(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) ->
 def observe_all(
     renderings: Sequence[Rendering], observer: Observer, needs: Iterable[str]
 ) -> Lazy[Observation]:
-    """Observe every set that is not in the cache yet, and return all, each read when it is used.
-
-    A progress bar counts the images of these sets.
-    """
+    """Observe every set that is not in the cache yet, and return all, each read when it is used."""
     needs = tuple(needs)
     left = [rendering for rendering in renderings if missing(rendering, observer, needs)]
     with progress(None, f"observe {observer.name}", sum(map(len, left)), "images") as bar:
@@ -285,11 +273,7 @@ def turned(images: torch.Tensor, quarter_turns: int) -> torch.Tensor:
 
 
 def fit_rotation_head(features: FloatArray) -> Linear:
-    """Returns a logistic regression of the rotation on frozen features (4, n, d), with scaling folded in.
-
-    Paper: Deng, Gould & Zheng, What Does Rotation Prediction Tell Us about Classifier Accuracy under Varying
-    Testing Environments?, ICML 2021.
-    """
+    """Returns a logistic regression of the rotation on features (4, n, d) (Deng et al., ICML 2021)."""
     rows = features.reshape(-1, features.shape[2]).astype(np.float64)
     labels = np.repeat(ROTATIONS, features.shape[1])
     scaler = StandardScaler().fit(rows)

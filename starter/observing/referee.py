@@ -41,15 +41,7 @@ BINS = 15
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """A linear map from an encoder's features to calibrated logits.
-
-    Attributes:
-        spec: Name of the encoder as the user gave it.
-        encoder: Name of the encoder that identifies its weights.
-        weight: Weights, float32 (k, d).
-        bias: Biases, float32 (k,).
-        figures: Accuracy and calibration error, fractions by name.
-    """
+    """A map from features to calibrated logits: float32 weight (k, d) and bias (k,), and its accuracy."""
 
     spec: str
     encoder: str
@@ -91,11 +83,7 @@ class Probe:
 
 @dataclass(frozen=True, eq=False)
 class Referee(Witness):
-    """A probe with its encoder and the cache for their observations.
-
-    `encoder` loads the encoder when it is needed; `packed` is a file with observations of the public sets;
-    `place` is what computes, see `starter.models.classifiers.engine.place`.
-    """
+    """A probe with its encoder, loaded when needed, and the cache; `packed` is a file of public sets."""
 
     name: str
     probe: Probe
@@ -186,18 +174,11 @@ def packed_name(part: str, rendering: Rendering) -> str:
     return f"{part}/{rendering.digest}"
 
 
-def write_packed(path: Path, seen: Arrays) -> None:
-    """Write the observations `seen` of public sets, by packed name, as safetensors, atomically."""
-    contiguous = {name: np.ascontiguousarray(seen[name]) for name in sorted(seen)}
-    write_bytes(path, save(contiguous))
-
-
 def fit_linear(features: FloatArray, labels: IntArray, classes: int) -> Linear:
-    """Returns a multinomial logistic regression, fitted by L-BFGS on standardised features.
+    """Returns a logistic regression of labels (n,) on features, float32 (n, d), by L-BFGS.
 
-    It minimises |W|^2 / 2 + `STRENGTH` * (sum over images of the negative log-likelihood), no penalty on the
-    bias, like scikit-learn's LogisticRegression, on features, float32 (n, d), and labels, int64 (n,), below
-    `classes`; a class may have no image. The standardisation is folded into the returned weights.
+    It minimises |W|^2 / 2 + `STRENGTH` * (sum of the negative log-likelihoods), as scikit-learn does,
+    on standardised features; the standardisation is folded into the returned weights.
     """
     rows, truth = torch.from_numpy(features), torch.from_numpy(labels)
     scale, mean = torch.std_mean(rows, dim=0, correction=0)

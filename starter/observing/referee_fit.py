@@ -20,13 +20,7 @@ from starter.models.encoders import Encoder, EncoderPair, ImageEncoder
 from starter.models.encoders.choose import REFEREES, load_image_encoder
 from starter.observing.cache import Cache
 from starter.observing.observe import Linear
-from starter.observing.referee import (
-    Probe,
-    Referee,
-    calibration_error,
-    encoded,
-    fit_linear,
-)
+from starter.observing.referee import Probe, Referee, calibration_error, encoded, fit_linear
 from starter.observing.temperature import likeliest_temperature
 from submission import UnusableInput
 from submission.arrays import FloatArray, IntArray

@@ -48,16 +48,10 @@ def graph_study(
     image_size: int = 0,
     device: str = "cpu",
 ) -> Study:
-    """Returns which ID classes a manifest's images are taken for, and how similar in meaning these are.
+    """Returns which ID classes a manifest's other images are taken for, and how similar in meaning these are.
 
-    Args:
-        manifest: CSV file; the images are of its other classes.
-        images: Folder with SOURCE/CLASS/ or SOURCE.zip.
-        classifier: NAME=WEIGHTS of a classifier of the ID classes.
-        known: Source of the classifier's classes, in the order of its logits.
-        wordnet: Folder of WordNet 3.0's data.noun; None for the installed one.
-        image_size: Pixels of a side that the classifier expects; 0 for the commonest size.
-        device: Device that runs the classifier.
+    `known` is the source of the classifier's classes, `images` the folder with SOURCE/CLASS/ or SOURCE.zip,
+    and `wordnet` the folder of WordNet 3.0's data.noun, if not the installed one.
     """
     entries, taxonomy = read_manifest(manifest), load_wordnet(wordnet)
     own = [entry for entry in entries if entry.source == known]
@@ -84,17 +78,10 @@ def prediction_graph(
     labels: NDArray[np.integer],
     predictions: NDArray[np.integer],
 ) -> pd.DataFrame:
-    """Returns the graph of the predictions for images.
+    """Returns the graph of predictions (n,) of `known` classes for images of `entries`, by labels (n,).
 
     The pruned graph leaves out edges from ID classes, which say nothing about OOD images, edges between
-    classes of one name, edges with less than `LEAST_SHARE` of a class's images, and nodes without an edge.
-
-    Args:
-        wordnet: The taxonomy.
-        entries: The k classes of the images, of a manifest.
-        known: The c ID classes of the classifier, in the order of its logits.
-        labels: Class of each image, an index into `entries` (n,).
-        predictions: Class predicted for each image, an index into `known` (n,).
+    classes of one name, and edges with less than `LEAST_SHARE` of a class's images.
     """
     counts = np.zeros((len(entries), len(known)), np.int64)
     np.add.at(counts, (labels, predictions), 1)
@@ -116,10 +103,7 @@ def prediction_graph(
 
 
 def per_class(graph: pd.DataFrame) -> pd.DataFrame:
-    """Returns a row for each true class (figure 2).
-
-    Columns: its images, their mean similarity, the class predicted most often and its share.
-    """
+    """Returns each true class's images, mean similarity, and commonest prediction with share (figure 2)."""
     most = graph.loc[graph.groupby(["source", "true"], sort=False)["images"].idxmax()]
     found = _means(graph, ["source", "true", "word", "assignment"])
     return found.assign(most=most["predicted"].to_numpy(), most_share=most["share"].to_numpy())
@@ -163,11 +147,9 @@ def _means(edges: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 def graph_figure(graph: pd.DataFrame) -> Drawn:
-    """Returns the pruned graph: OOD classes on the outer circle, their predicted classes inside.
+    """Returns the pruned graph: OOD classes on the outer circle, at their mean angle what they are taken for.
 
-    The width of a line is its share of the class's images, its colour the similarity of the two classes. OOD
-    classes are evenly spaced, sorted by their commonest prediction; a predicted class is at the mean angle of
-    its OOD classes.
+    The width of a line is its share of the class's images, its colour the similarity of the two classes.
     """
     edges = graph[graph["kept"]].fillna({"similarity": 0.0})
     classes = edges.sort_values("share", kind="stable").drop_duplicates(["source", "true"], keep="last")
@@ -203,10 +185,7 @@ def similarities_figure(graph: pd.DataFrame) -> Drawn:
     """Returns the lowest and highest mean similarities, of true and of predicted classes."""
     true, predicted = per_class(graph), per_prediction(graph)
     true.index = true["word"] + " (" + true["assignment"] + ")"
-    tables = {
-        "by true class": true,
-        "by predicted class, OOD images": predicted.set_index("predicted"),
-    }
+    tables = {"by true class": true, "by predicted class, OOD images": predicted.set_index("predicted")}
     figure = new_figure(11, 6)
     for axis, (title, table) in zip(figure.subplots(1, 2), tables.items(), strict=True):
         ranked = table.dropna(subset="similarity").sort_values("similarity", ascending=False, kind="stable")

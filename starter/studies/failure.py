@@ -4,8 +4,7 @@ Source: ImageNet-OOD (Yang, Zhang & Russakovsky, ICLR 2024), "the paper" below; 
 Recalcati et al. (DSAA 2023). In new-class detection an image is positive (IND) if its class is one of the
 classifier's. In failure detection it is positive if it is classified correctly, which OOD images never are.
 
-A measure is of one sample of scores, in `Groups`; the tables are of several detectors. They can be computed
-from any scores, correctness and kinds; `starter.studies.failure_study` does so for a competition.
+A measure is of one sample of scores, in `Groups`; the tables are of several detectors.
 """
 
 import itertools
@@ -46,10 +45,7 @@ def _between(metric: Callable[..., float], kept: str, other: str) -> Callable[[G
 
 
 def _failure(groups: Groups) -> float:
-    """Returns the AUROC of failure detection: correct images against wrong and OOD ones.
-
-    IND images weigh 1 / n and OOD images 1 / m, so that either group has the same weight in total.
-    """
+    """Returns the AUROC of correct against wrong and OOD images; IND and OOD images weigh alike."""
     wrong, ood = groups["wrong"], groups["ood"]
     weights = np.repeat([1 / len(groups["ind"]), 1 / len(ood)], [len(wrong), len(ood)])
     weighted = partial(auroc, weights=(np.ones(len(groups["correct"])), weights))
@@ -78,12 +74,9 @@ numbers fit a share of about 80 %."""
 
 @dataclass(frozen=True)
 class Scored:
-    """One detector's scores; all detectors that are compared have scores of the same images.
+    """One detector's scores by kind: of IND images, clean ones first, with their correctness; of OOD images.
 
-    Attributes:
-        ind: IND images by kind, clean ones first, then those under covariate shift: scores (n,), and bool
-            (n,), True for images that are classified correctly.
-        ood: OOD images (semantic shift) by kind: scores (m,).
+    All detectors that are compared have scores of the same images.
     """
 
     ind: Mapping[str, tuple[FloatArray, BoolArray]]
@@ -96,10 +89,7 @@ class Scored:
             yield ind, kind, groups
 
     def resampled(self, rng: np.random.Generator) -> "Scored":
-        """Returns a bootstrap sample: as many images of each kind, drawn with replacement.
-
-        The same state of `rng` draws the same images for every detector.
-        """
+        """Returns a bootstrap sample of each kind; the same state of `rng` draws the same images."""
         ind, ood = {}, {}
         for kind, (scores, correct) in self.ind.items():
             rows = rng.integers(len(scores), size=len(scores))
@@ -123,10 +113,7 @@ def detection_table(detectors: Detectors) -> pd.DataFrame:
 
 
 def groups_table(detectors: Detectors) -> pd.DataFrame:
-    """Returns the paper's table 4 and eq. 2: the parts of the AUROC of new-class detection (appendix E).
-
-    `gain` is new_class minus that of the first detector; `from_correct` and `from_wrong` are its two parts.
-    """
+    """Returns the paper's table 4 and eq. 2: the parts of new-class detection's AUROC and of its gain."""
     frame = measures_table(detectors, PARTS)
     base = frame.groupby(["ind", "ood"]).transform("first")
     shares = {"correct": frame.accuracy, "wrong": 1 - frame.accuracy}
@@ -144,11 +131,7 @@ def misclassification_table(detectors: Detectors) -> pd.DataFrame:
 
 
 def differences_table(detectors: Detectors, draws: int = 200, seed: int = 0) -> pd.DataFrame:
-    """Returns the differences of each detector's AUROCs from the first detector's, with 95 % intervals.
-
-    `goal` is new_class or failure. `low` and `high` are the interval's ends, from `draws` bootstrap draws of
-    the images, which are the same for all detectors.
-    """
+    """Returns differences from the first detector's AUROCs, with 95 % intervals of bootstrap draws."""
 
     def differences(scored: Detectors) -> FloatArray:
         areas = measures_table(scored, GOALS)[[*GOALS]].to_numpy().reshape(len(scored), -1)
@@ -170,8 +153,7 @@ def differences_table(detectors: Detectors, draws: int = 200, seed: int = 0) -> 
 def ranks_table(detectors: Detectors) -> pd.DataFrame:
     """Returns the paper's figures 5 to 9: quantiles of the images' ranks among the OOD images, by group.
 
-    A rank is the share of OOD images with a higher (more OOD) score, ties counted half; correct images should
-    have high ranks. Groups without images have no row.
+    A rank is the share of OOD images with a higher (more OOD) score, ties counted half.
     """
     rows = []
     for name, scored in detectors.items():
@@ -187,24 +169,15 @@ def ranks_table(detectors: Detectors) -> pd.DataFrame:
 
 
 def nearest_distances(features: FloatArray, reference: FloatArray) -> FloatArray:
-    """Returns the distance of each row of `features` (n, d) to the nearest of `reference` (m, d): (n,).
-
-    It is the Euclidean distance of vectors divided by their lengths, sqrt(2 - 2 cos), in [0, 2].
-    """
+    """Returns sqrt(2 - 2 cos) of each row (n, d) and its nearest of the reference (m, d): (n,)."""
     return np.sqrt(2 * kth_distance(features, reference, k=1), dtype=np.float64)
 
 
 def matched_table(detectors: Detectors, distances: Mapping[str, FloatArray]) -> pd.DataFrame:
     """Returns figure 3 (section 4.1): the AUROC of subsets of shifted images against clean IND images.
 
-    The images of each kind are cut, near to far, into at most `SUBSETS` subsets of at least `LEAST`.
-
-    Args:
-        detectors: Scores of the images; the first kind of IND images is the clean one.
-        distances: Distances of the images of the other kinds (m,) to the nearest training image, by kind.
-
-    Returns:
-        Columns detector, kind, distance (mean of the subset), auroc.
+    Each kind's images are cut by their `distances` (m,) to the training images, into at most `SUBSETS`
+    subsets of at least `LEAST`.
     """
     rows = []
     for detector, scored in detectors.items():
@@ -218,10 +191,9 @@ def matched_table(detectors: Detectors, distances: Mapping[str, FloatArray]) -> 
 
 
 def intercepts_table(matched: pd.DataFrame) -> pd.DataFrame:
-    """Returns table 3 (appendix C): AUROC regressed on distance, for each detector and kind.
+    """Returns table 3 (appendix C): AUROC regressed on distance; nan for fewer than three subsets.
 
-    `intercept` is at distance 0, `level` at the mean distance of all subsets, which needs no extrapolation;
-    both have 95 % intervals. Values are nan if there are fewer than three subsets.
+    `intercept` is at distance 0, `level` at the mean distance of all subsets, which needs no extrapolation.
     """
     rows = []
     middle = matched.groupby("kind").distance.mean().mean()

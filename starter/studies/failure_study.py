@@ -1,8 +1,7 @@
 """The tables of `starter.studies.failure` for a competition of the OOD track.
 
-No hidden image or label is read. Clean IND images are those from which its meta-train mixes are drawn.
-Covariate shift is the same images under corruptions, and natural-shift sets of the user's. Semantic shift is
-the OOD sets of its meta-train mixes.
+No hidden image or label is read. Clean IND images are those of its meta-train mixes; covariate shift is the
+same under corruptions, and natural-shift sets of the user's; semantic shift is the mixes' OOD sets.
 """
 
 from collections.abc import Mapping, Sequence
@@ -65,17 +64,9 @@ def failure_study(
     images: int = 400,
     device: str = "cpu",
 ) -> Study:
-    """Returns whether detectors find new classes or errors.
+    """Returns whether detectors find new classes or errors: the tables of `starter.studies.failure`.
 
-    These are the tables of the ImageNet-OOD paper, and misclassification detection, from the public images of
-    an OOD competition and from corrupted ones.
-
-    Args:
-        competition: Competition of the OOD track.
-        names: Names of detectors, with whose first the others are compared; () for the competition's.
-        shifted: Natural-shift sets.
-        images: Largest number of images per shift and set.
-        device: Device that runs the classifiers.
+    The first of `names` is the detector with which others are compared; `shifted` are natural-shift sets.
     """
     if competition.track != "ood":
         raise UnusableInput(f"{competition.root}: failure detection is about OOD detectors (--track ood)")
@@ -109,10 +100,7 @@ def report_text(tables: Mapping[str, pd.DataFrame]) -> str:
 
 
 def ind_kinds(sets: MixSets, shifted: Sequence[Path], images: int) -> dict[str, Labelled]:
-    """Returns labelled IND images by kind: clean, corrupted at severity 5, and those at each path.
-
-    A path's kind is named after its last part, without the suffix.
-    """
+    """Returns labelled IND images by kind: clean, corrupted at severity 5, and by name those at each path."""
     base = sets.base
     some = base.take(np.sort(FAILURE(0).permutation(len(base))[:images]), "ind")
     unlabelled = replace(some, labels=None)

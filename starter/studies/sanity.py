@@ -5,7 +5,7 @@ only (ImageNet-OOD: Yang, Zhang & Russakovsky, ICLR 2024, section 4.2).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ from starter.data.sets.recipe import Recipe
 from starter.data.sets.rendering import FromRecipe
 from starter.data.sources.oodsets import load_ood_sets
 from starter.data.sources.sources import load_source
+from starter.data.sources.splits import Splits
 from starter.models.classifiers import Classifier, new_network
 from starter.observing.detectors import DETECTORS, Detector, by_name
 from starter.observing.detectors.metrics import auroc
@@ -38,125 +39,75 @@ OFFLINE = tuple(name for name, detector in DETECTORS.items() if not detector.onl
 """Names of the detectors that score without the network."""
 
 
-@dataclass(frozen=True)
-class RandomNetworks:
-    """The untrained networks of a check.
+def sanity_sets(
+    source: str = "glyphs", ood: Path | None = None, images: int = 500, seed: int = 0
+) -> tuple[Splits, list[tuple[str, FromRecipe]]]:
+    """Returns at most so many images of a source's parts, and other sets by kind: corrupted, OOD."""
+    whole = load_source(source, seed)
 
-    Attributes:
-        arch: Architecture: small, resnet56, ..., or module:function.
-        count: Number of networks.
-        seed: Seed of the first; each other one has the next.
-        device: Device that they run on.
-    """
+    def some(part: ImageSet, name: str, limit: int = images) -> ImageSet:
+        return part.take(np.sort(SANITY(seed, name).permutation(len(part))[:limit]), name)
 
-    arch: str = "small"
-    count: int = 5
-    seed: int = 0
-    device: str = "cpu"
-
-
-@dataclass(frozen=True)
-class SanitySets:
-    """The images of a check.
-
-    Attributes:
-        classes: Names of the ID classes.
-        reference: Labelled ID images, from which detectors learn.
-        train: ID training images, from which detectors learn.
-        ind: ID images, from which the others are told.
-        others: Kind and images of each other set: a corruption of `ind`, or an OOD set.
-    """
-
-    classes: tuple[str, ...]
-    reference: FromRecipe
-    train: FromRecipe
-    ind: FromRecipe
-    others: Sequence[tuple[str, FromRecipe]]
-
-    @classmethod
-    def of(
-        cls, source: str = "glyphs", ood: Path | None = None, images: int = 500, seed: int = 0
-    ) -> "SanitySets":
-        """Returns sets of at most so many images of a source, and of a folder or zip of OOD sets."""
-        splits = load_source(source, seed)
-        fit = Fit(splits.image_size)
-        oods = load_ood_sets(str(ood), (), fit, (), images, seed, SANITY) if ood else {}
-
-        def some(part: ImageSet, name: str, limit: int = images) -> FromRecipe:
-            chosen = part.take(np.sort(SANITY(seed, name).permutation(len(part))[:limit]), name)
-            return FromRecipe.whole(chosen)
-
-        ind = some(replace(splits.test_base, labels=None), "ind")
-        corrupted = [
-            (kind, FromRecipe(Recipe(name, seed, ((name, {"severity": SEVERITY}),)), ind.base))
-            for kind, corruptions in SHIFTS.items()
-            for name in corruptions
-        ]
-        return cls(
-            splits.classes,
-            some(splits.reference, "reference"),
-            some(splits.train, "train_ref", 2 * images),
-            ind,
-            [*corrupted, *(("ood", some(each, name)) for name, each in oods.items())],
-        )
+    splits = replace(
+        whole,
+        reference=some(whole.reference, "reference"),
+        train=some(whole.train, "train_ref", 2 * images),
+        test_base=some(replace(whole.test_base, labels=None), "ind"),
+    )
+    others = [
+        (kind, FromRecipe(Recipe(name, seed, ((name, {"severity": SEVERITY}),)), splits.test_base))
+        for kind, corruptions in SHIFTS.items()
+        for name in corruptions
+    ]
+    oods = load_ood_sets(str(ood), (), Fit(whole.image_size), (), images, seed, SANITY) if ood else {}
+    others += [("ood", FromRecipe.whole(some(each, name))) for name, each in oods.items()]
+    return splits, others
 
 
-def sanity(sets: SanitySets, networks: RandomNetworks, names: Sequence[str] = ()) -> Study:
-    """Returns the AUROC of detectors on random networks, for each set.
-
-    A random network knows no classes, so a true detector of new classes has an AUROC of 0.5 on it.
-
-    Args:
-        sets: Images of the check.
-        networks: Networks of the check.
-        names: Names of detectors; () for all that do without the network.
-    """
+def sanity(
+    splits: Splits,
+    others: Sequence[tuple[str, FromRecipe]],
+    names: Sequence[str] = (),
+    *,
+    arch: str = "small",
+    count: int = 5,
+    seed: int = 0,
+    device: str = "cpu",
+) -> Study:
+    """Returns the AUROC of detectors on `count` random networks: ID images of `splits` against other sets."""
     detectors = by_name(names or OFFLINE)
+    ind = FromRecipe.whole(splits.test_base)
     rows = []
-    for number in range(networks.count):
-        seed = networks.seed + number
-        classifier = random_classifier(
-            networks.arch, sets.classes, seed, sets.reference.base, networks.device
-        )
-        fitted = _fitted(detectors, sets, classifier)
-        seen = _seen(sets.ind, classifier)
+    for number in range(count):
+        classifier = random_classifier(arch, splits.classes, seed + number, splits.reference, device)
+        fitted = _fitted(detectors, splits, classifier)
+        seen = _seen(ind, classifier)
         known = {name: _scores(detector, seen) for name, detector in fitted.items()}
-        for kind, rendering in progress(sets.others, f"random network {number + 1}", unit="sets"):
+        for kind, rendering in progress(others, f"random network {number + 1}", unit="sets"):
             seen = _seen(rendering, classifier)
             for name, detector in fitted.items():
-                area = _area(known[name], _scores(detector, seen))
+                mine, theirs = known[name], _scores(detector, seen)
+                area = np.nan if mine is None or theirs is None else auroc(mine, theirs)
                 rows.append((name, kind, rendering.name, number, area))
     table = pd.DataFrame(rows, columns=["detector", "kind", "set", "initialisation", "auroc"])
     return Study({"sanity": table}, {}, sanity_text(table), Path("sanity"))
 
 
-def _fitted(
-    detectors: Mapping[str, Detector], sets: SanitySets, classifier: Classifier
-) -> dict[str, Detector]:
+def _fitted(detectors: Mapping[str, Detector], splits: Splits, classifier: Classifier) -> dict[str, Detector]:
     """Returns the detectors by name, fitted to the network's ID images."""
-    source = Source(
-        observation=_seen(sets.reference, classifier),
-        labels=sets.reference.labels(),
-        train_ref=_seen(sets.train, classifier),
-        head_weight=classifier.head_weight,
-        head_bias=classifier.head_bias,
-        classifier=classifier,
-    )
+    reference, train = (FromRecipe.whole(part) for part in (splits.reference, splits.train))
+    head = classifier.head_weight, classifier.head_bias
+    labels = splits.reference.truth
+    source = Source(_seen(reference, classifier), labels, _seen(train, classifier), *head, classifier)
     return {name: detector.fit(source) for name, detector in detectors.items()}
-
-
-def _area(ind: np.ndarray | None, ood: np.ndarray | None) -> float:
-    """Returns the AUROC; nan if a detector could not score one of the two."""
-    return np.nan if ind is None or ood is None else auroc(ind, ood)
 
 
 def random_classifier(
     arch: str, classes: tuple[str, ...], seed: int, images: ImageSet, device: str = "cpu"
 ) -> Classifier:
-    """Returns an untrained classifier: weights by He et al. 2015 (normal), biases 0.
+    """Returns an untrained classifier (He et al. 2015) whose logits of `images` have standard deviation 1.
 
-    The head is scaled so that the logits of `images` have standard deviation 1. In deep networks they would
-    reach thousands, the softmax of every image would be 1, and MSP would pass without separating anything.
+    In deep networks they would reach thousands, the softmax of every image would be 1, and MSP would pass.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -188,10 +139,7 @@ def sanity_text(found: pd.DataFrame) -> str:
 
 
 def _seen(rendering: FromRecipe, classifier: Classifier) -> Observation:
-    """Returns the observation of a set for detectors, with features in float32.
-
-    Features of random networks may be too large for float16.
-    """
+    """Returns the observation for detectors; features are float32: random networks' may exceed float16."""
     parts = [classifier(images) for images in rendering.chunks()]
     logits, features = (torch.cat(each).cpu().numpy() for each in zip(*parts, strict=True))
     return Observation(rendering.name, classifier.name, logits, features=features, render=rendering.render)

@@ -13,14 +13,7 @@ from submission.files import write_text
 
 @dataclass(frozen=True)
 class Study:
-    """Tables and figures of one study.
-
-    Attributes:
-        tables: Tables by name; each is written as NAME.csv.
-        figures: Functions that draw figures, by name; each is written as NAME.png.
-        text: What a reader sees first.
-        folder: Folder to write to, unless the reader names one.
-    """
+    """Tables and figures by name, what a reader sees first, and the folder unless the reader names one."""
 
     tables: Mapping[str, pd.DataFrame]
     figures: Mapping[str, Callable[[], Figure]]

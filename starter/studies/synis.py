@@ -1,9 +1,7 @@
 """Syn-IS: images generated from prompts, label x style, in a grid by the prompts' shift degrees.
 
-Source: Long et al. 2024, section 2.3. Prompts are measured, sorted into the grid and drawn. Written are a
-folder of images for each cell, the prompts, and a datasheet under the headings of Gebru et al., Datasheets
-for Datasets (2021). The embedded signs need no network: they are drawn as the captions of the small encoder
-describe them.
+Source: Long et al. 2024, section 2.3; the datasheet has the headings of Gebru et al., Datasheets for Datasets
+(2021). The embedded signs need no network: they are drawn as the captions of the small encoder describe them.
 """
 
 import hashlib
@@ -29,91 +27,25 @@ from submission.files import claim_folder, read_rows, write_bytes, write_text
 from submission.progress import progress
 from submission.random import GENERATED, SYNIS
 
-DATASHEET = """# Datasheet
-
-## Motivation
-A grid of generated images whose distance from the in-distribution data grows step by step in meaning
-(semantic shift) and in style (covariate shift), to see how OOD detectors and label-free estimators respond
-(Long et al., NeurIPS 2024: Syn-IS). It was generated with Unseen.
-
-## Composition
-{images:,} images, generated whole: not a sample of a larger set, and of no real scene or person.
-{labels:,} labels in {styles} styles. A folder a cell, `s<semantic level>_c<covariate level>`,
-levels 1 to 8, for the {cells} cells into which prompts fall, with {per_cell:,} images each; `prompts.csv` has
-the prompt and the seed of each image. A label says what was asked for; nobody checked what is shown.
-
-No split is recommended: each cell is one set. Nothing is confidential. Whether an image may offend depends on
-the labels and styles that were given: nobody looked at the images.
-
-## Collection
-Each label was put into each style's prompt. A prompt's degree on an axis is the cosine distance of its text
-features to the 10th nearest image of the in-distribution data in that half of the features.
-
-- In-distribution data: {identity}
-- Encoder: {encoder}
-- Range of the semantic axis: {semantic}; of the covariate axis: {covariate}
-- Generator: {generator}
-- Seed: {seed}
-
-The degree is that of the prompt, not of the image that came out: measure it again on the images.
-
-## Preprocessing
-None: images are stored as they were generated, as lossless PNG.
-
-## Uses
-Measuring OOD detectors and label-free estimators by shift. Not for training anything that is judged on it,
-and not for statements about real photographs: generated images differ from these in more than style.
-
-## Distribution
-Licence: {licence}
-
-## Maintenance
-By whoever generated it. The same command gives the same files on the same machine.
-"""
+DATASHEET = Path(__file__).with_name("datasheet.md")
+"""Template of the datasheet."""
+OBJECT = "{object}"
 _TEXTS = 4096  # number of prompts encoded at a time
 BATCH = 8
 """Number of prompts per call of the generator."""
 
 
-STYLE_NAMES = (
-    "art nouveau", "constructivist", "expressionist", "graffiti", "hyperrealism", "impressionist",
-    "pointillism", "pop art", "renaissance", "surrealist", "typography", "watercolor", "cybernetic",
-    "cyberpunk game", "gta", "retro arcade", "retro game", "rpg fantasy game", "pixel art", "line art",
-    "comic book", "3d-model", "dreamscape", "dystopian", "fairy tale", "gothic", "grunge", "kawaii",
-    "lovecraftian", "macabre", "manga", "metropolis", "minimalist", "monochrome", "nautical", "space",
-    "stained glass", "collage", "flat papercut", "paper mache", "paper quilling", "papercut collage",
-    "papercut shadow box", "stacked papercut", "thick layered papercut", "film noir", "glamour", "hdr",
-    "iphone photographic", "long exposure", "tilt-shift",
-)  # fmt: skip
-"""The 51 styles of Long et al. 2024, appendix D, by name; SDXL's templates for them may not be shipped."""
-OBJECT = "{object}"
-
-
 @dataclass(frozen=True)
 class Style:
-    """A template for prompts.
-
-    Attributes:
-        name: Name of the style.
-        template: Prompt, in which ``{object}`` is replaced by the label.
-        negative: Description of what the image must not show, or "".
-    """
+    """A template for prompts, with ``{object}`` for the label, and what the image must not show, or ""."""
 
     name: str
     template: str
     negative: str = ""
 
     def prompt(self, label: str) -> str:
-        """Returns the prompt for a label.
-
-        >>> Style("pixel art", "{object}, pixel art style").prompt("cat")
-        'cat, pixel art style'
-        """
+        """Returns the prompt for a label."""
         return self.template.replace(OBJECT, label)
-
-
-STYLES = tuple(Style(name, f"{OBJECT}, {name} style") for name in STYLE_NAMES)
-"""Styles whose prompt is the label and the style's name, for every name."""
 
 
 def read_styles(path: Path) -> tuple[Style, ...]:
@@ -126,17 +58,15 @@ def read_styles(path: Path) -> tuple[Style, ...]:
     return tuple(styles.values())
 
 
+STYLES = read_styles(Path(__file__).with_name("styles.csv"))
+"""The 51 styles of Long et al. 2024, appendix D, by name; SDXL's templates for them may not be shipped."""
+
+
 @dataclass(frozen=True)
 class Prompt:
-    """The input from which one image of the grid is generated; the fields are the columns of ``prompts.csv``.
+    """The input from which one image is generated; the fields are the columns of ``prompts.csv``.
 
-    Attributes:
-        file: Path in the set, such as ``s1_c8/00000.png``: semantic level, covariate level (1 to 8), number.
-        label: Class in the prompt.
-        style: Name of the style.
-        prompt: Description of the image.
-        negative: Description of what the image must not show, or "".
-        seed: Seed of the generator's noise, in [0, 2^53).
+    `seed` is that of the generator's noise, in [0, 2^53).
     """
 
     file: str
@@ -150,21 +80,10 @@ class Prompt:
 def plan(
     labels: Sequence[str], styles: Sequence[Style], levels: NDArray[np.integer], per_cell: int, seed: int
 ) -> tuple[Prompt, ...]:
-    """Draw the prompts of each cell's images, without replacement.
+    """Draw `per_cell` prompts for each cell, without replacement while there are new ones.
 
-    In a cell with fewer prompts than images, all prompts are drawn, then all again, and so on. A prompt that
-    is drawn again gets another seed each time.
-
-    Args:
-        labels: Labels; a is their number.
-        styles: Styles; b is their number.
-        levels: Semantic and covariate level of every label in every style, (a * b, 2), label by label, from
-            0; below 0 for a prompt outside the grid, which is left out.
-        per_cell: Number of images per cell.
-        seed: Seed of the draws. A cell's images depend only on it and on the cell's prompts.
-
-    Returns:
-        `per_cell` prompts for each cell that has a prompt, cells in order.
+    `levels` are the semantic and covariate level of each label in each style, (labels * styles, 2), label by
+    label, below 0 outside the grid. A cell's images depend only on the seed and on the cell's prompts.
     """
     found = []
     for semantic, covariate in sorted({(int(s), int(c)) for s, c in levels if min(s, c) >= 0}):
@@ -191,10 +110,7 @@ GLYPH_STYLES = tuple(Style(phrase, f"{OBJECT}, {phrase}") for phrases in COVARIA
 
 
 def draw_glyphs(prompts: Sequence[Prompt]) -> Pixels:
-    """Returns images (n, 32, 32, 3) of prompts such as "greek, outline look, with fog".
-
-    A prompt is a meaning followed by covariates; negative prompts have no effect.
-    """
+    """Returns images (n, 32, 32, 3) of prompts such as "greek, outline look, with fog"."""
     return np.concatenate([_image(prompt) for prompt in prompts])
 
 
@@ -242,10 +158,7 @@ def generate(name: str, generator: Generator, prompts: Sequence[Prompt]) -> Pixe
 def choose_prompts(
     spec: str, labels: Path | None, styles: Path | None, classes: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[Style, ...]]:
-    """Returns the labels and styles of the files, or else those of the generator or the source.
-
-    The generator "glyphs" has its own labels; others draw the source's classes in the paper's 51 styles.
-    """
+    """Returns the labels and styles of the files, or else those of the generator or the source."""
     objects = lines_of(labels) if labels else MEANINGS if spec == GLYPHS else classes
     if styles is not None:
         return objects, read_styles(styles)
@@ -254,16 +167,7 @@ def choose_prompts(
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be generated.
-
-    Attributes:
-        generator: "glyphs", or module:function.
-        labels: File with a label per line; None for those of the generator or the source.
-        styles: File of styles (CSV); None for those of the generator, or the paper's.
-        per_cell: Number of images per cell.
-        licence: Licence of the images, for the datasheet.
-        seed: Seed of all draws.
-    """
+    """What is to be generated, `per_cell` images per cell; paths of files may stay None."""
 
     generator: str = GLYPHS
     labels: Path | None = None
@@ -282,18 +186,7 @@ def synis(
     source: str = "glyphs",
     device: str = "cpu",
 ) -> str:
-    """Write a grid of generated images, and return a text that counts them.
-
-    Every label is combined with every style. An interrupted run continues.
-
-    Args:
-        out: New folder, or one of an interrupted run.
-        laid: Folder that `unseen shift laid` wrote.
-        request: What is to be generated.
-        encoder: Encoder, as for `load_encoder`.
-        source: Source of the ID images.
-        device: Device of the encoder.
-    """
+    """Write a grid of generated images, and return a text that counts them. An interrupted run continues."""
     name, draw = choose_generator(request.generator)
     eyes, matrix = read_laid(laid, encoder, device)
     splits = load_source(source, request.seed)
@@ -318,11 +211,7 @@ def synis(
 
 
 def prompt_grid(
-    encoder: Encoder,
-    laid: Laid,
-    known: Pixels,
-    texts: Sequence[str],
-    device: str = "cpu",
+    encoder: Encoder, laid: Laid, known: Pixels, texts: Sequence[str], device: str = "cpu"
 ) -> ShiftGrid:
     """Returns the levels of prompts, by the distances of their text features to those of the ID images."""
     parts = [
@@ -337,7 +226,7 @@ def datasheet(prompts: Sequence[Prompt], grid: ShiftGrid, **facts: str | int) ->
     """Returns the datasheet as Markdown, with numbers counted from the plan."""
     cells = len({prompt.file.partition("/")[0] for prompt in prompts})
     semantic, covariate = (f"{ends[0]:.4f} to {ends[-1]:.4f}" for ends in grid.edges)
-    return DATASHEET.format(
+    return DATASHEET.read_text(encoding="utf-8").format(
         images=len(prompts),
         labels=len({prompt.label for prompt in prompts}),
         styles=len({prompt.style for prompt in prompts}),
@@ -352,15 +241,7 @@ def datasheet(prompts: Sequence[Prompt], grid: ShiftGrid, **facts: str | int) ->
 def write_grid(out: Path, prompts: Sequence[Prompt], name: str, generator: Generator, sheet: str) -> None:
     """Write every image as ``<cell>/<number>.png``, with ``prompts.csv`` and ``DATASHEET.md`` beside them.
 
-    Batches are fixed by the plan. A batch with a missing image is generated again as a whole, so that a run
-    that was interrupted ends with the same bytes.
-
-    Args:
-        out: New folder, or the folder of an interrupted run of the same plan and generator.
-        prompts: Prompts that `plan` drew.
-        name: Name of the generator.
-        generator: Generator of the images.
-        sheet: Text of the datasheet.
+    A batch with a missing image is generated again as a whole, so that a resumed run ends in the same bytes.
     """
     table = pd.DataFrame(prompts).to_csv(index=False, lineterminator="\n")
     digest = hashlib.sha256(f"{BATCH}\n{name}\n{table}".encode()).hexdigest()

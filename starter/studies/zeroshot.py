@@ -1,7 +1,6 @@
 """Zero-shot classification by whole features and by their parts: table 3 of Long et al. 2024."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ from starter.data.sources.splits import Splits
 from starter.models.encoders import Encoder
 from starter.models.encoders.choose import load_encoder
 from starter.studies.shift.grid import AXES
-from starter.studies.shift.laid import FILE, Decompose, choose_prompts, text_pca, train_laid
+from starter.studies.shift.laid import Decompose, Laid, choose_prompts, text_features, text_pca, train_laid
 from starter.studies.study import Study
 from submission.arrays import FloatArray, IntArray
 from submission.random import ZERO_SHOT
@@ -26,58 +25,35 @@ IMAGES = 3000
 SEVERITY = 3
 
 
-@dataclass(frozen=True)
-class TextTraining:
-    """The training of a LAID matrix on an encoder's texts.
-
-    Attributes:
-        encoder: Encoder, as for `load_encoder`.
-        labels: File with a meaning per line; None for the source's classes.
-        steps: Number of steps.
-        seed: Seed of texts and triplets, and of the source's splits.
-        device: Device of encoder and training.
-    """
-
-    encoder: str = "embedded"
-    labels: Path | None = None
-    steps: int = 1000
-    seed: int = 0
-    device: str = "cpu"
-
-
 def laid_study(
-    folder: Path, training: TextTraining, *, source: str = "glyphs", natural: Sequence[str] = ()
-) -> Study:
-    """Write a matrix that separates an encoder's features into meaning and style, and return table 3.
-
-    Args:
-        folder: Folder of the matrix, laid.safetensors.
-        training: Training of the matrix.
-        source: Source of the labelled images.
-        natural: Paths of natural-shift sets.
-    """
-    splits = load_source(source, training.seed)
+    *,
+    encoder: str = "embedded",
+    source: str = "glyphs",
+    labels: Path | None = None,
+    natural: Sequence[str] = (),
+    steps: int = 1000,
+    seed: int = 0,
+    device: str = "cpu",
+) -> tuple[Laid, Study]:
+    """Returns a matrix that separates an encoder's features into meaning and style, and table 3 of it."""
+    splits = load_source(source, seed)
     shifted = {
         name: load_images(name, splits.classes, fit=Fit(splits.image_size))
         for path in natural
         for name in set_names(path, splits.classes)
     }
-    encoder = load_encoder(training.encoder, training.device)
-    prompts = choose_prompts(encoder, splits.classes, training.labels, training.seed)
-    texts = prompts.features(encoder)
-    laid = train_laid(texts, encoder.name, training.seed, training.steps, device=training.device)
-    laid.save(folder / FILE)
+    eyes = load_encoder(encoder, device)
+    meanings, covariates = choose_prompts(eyes, splits.classes, labels, seed)
+    texts = text_features(eyes, meanings, covariates)
+    laid = train_laid(texts, eyes.name, seed, steps, device=device)
     parts = {"PCA": text_pca(texts), "LAID": laid.decompose}
-    sets = labelled_sets(splits, shifted, training.seed)
-    table = zero_shot_table(encoder, prompts.plain(splits.classes), sets, parts)
-    return Study({"table3": table}, {}, zero_shot_text(table), folder)
+    plain = [covariates[0].replace("{}", name) for name in splits.classes]
+    table = zero_shot_table(eyes, plain, labelled_sets(splits, shifted, seed), parts)
+    return laid, Study({"table3": table}, {}, zero_shot_text(table), Path("laid"))
 
 
 def zero_shot(images: FloatArray, texts: FloatArray, labels: IntArray, top: int = 1) -> float:
-    """Returns the top-`top` accuracy, in [0, 1], of images (n, l) by cosine with the classes' texts (k, l).
-
-    An image is correct if fewer than `top` texts have a higher cosine than its label's text.
-    """
+    """Returns the top-`top` accuracy of images (n, l) by cosine with the classes' texts (k, l)."""
     first, second = (
         each / np.maximum(np.linalg.norm(each, axis=1, keepdims=True), 1e-12) for each in (images, texts)
     )
@@ -92,14 +68,7 @@ def zero_shot_table(
     sets: Mapping[str, ImageSet],
     decompositions: Mapping[str, Decompose],
 ) -> pd.DataFrame:
-    """Returns columns `part` (whole, semantic, covariate), `method`, `set`, `acc1`, `acc5`, fractions.
-
-    Args:
-        encoder: Encoder of images and texts.
-        texts: Texts of the k classes, in label order.
-        sets: Labelled images by name.
-        decompositions: Decompositions by the name of the method.
-    """
+    """Returns columns `part` (whole, semantic, covariate), `method`, `set`, `acc1`, `acc5`, fractions."""
     of_classes, rows = encoder.encode_texts(texts), []
     for name, images in sets.items():
         seen = encoder.encode_images(images.images)
@@ -113,10 +82,7 @@ def zero_shot_table(
 
 
 def zero_shot_text(table: pd.DataFrame) -> str:
-    """Returns the table in the paper's form: a row per part and method, two columns per set, in percent.
-
-    The first line says what the columns are.
-    """
+    """Returns the table in the paper's form: a row per part and method, two columns per set, in percent."""
     rows = table.assign(method=table["method"].replace("", "-"))
     wide = rows.pivot_table(index=["part", "method"], columns="set", values=["acc1", "acc5"], sort=False)
     wide = (100 * wide).swaplevel(axis=1)[list(dict.fromkeys(table["set"]))]
@@ -125,13 +91,7 @@ def zero_shot_text(table: pd.DataFrame) -> str:
 
 
 def labelled_sets(splits: Splits, natural: Mapping[str, ImageSet], seed: int = 0) -> dict[str, ImageSet]:
-    """Returns 3,000 test images, the same corrupted (an equal share each), and naturally shifted ones.
-
-    Args:
-        splits: Splits of the source.
-        natural: Labelled sets of the same classes; by default the embedded families for digits.
-        seed: Seed of the draws.
-    """
+    """Returns 3,000 test images, the same corrupted (an equal share each), and naturally shifted ones."""
     rows = ZERO_SHOT(seed).permutation(len(splits.test_base))[:IMAGES]
     test, names = splits.test_base.take(np.sort(rows), "test"), GROUPS["corruptions"]
     shares = (test.take(np.arange(start, len(test), len(names))) for start in range(len(names)))

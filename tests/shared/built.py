@@ -328,6 +328,12 @@ def spoil(path: Path, data: bytes = b"broken") -> None:
     path.write_bytes(data)
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    """The bytes of every file below a folder, by relative path."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
 def linked(source: Path, target: Path) -> Path:
     """Copy a competition: its arrays, nearly all of its 35 MB, as hard links; what is written in place is copied."""
 

@@ -9,8 +9,8 @@ import pandas as pd
 
 from baselines.run.tabular import MEASURES, NEEDS
 from starter.contest.build import build as make
+from starter.contest.named_settings import preset as settings_of_preset
 from starter.contest.named_settings import settings_of
-from starter.contest.presets import preset as settings_of_preset
 from starter.contest.subject import Subject
 from starter.contest.tracks import open_subjects
 from starter.observing.observation import NEEDS as NAMES

@@ -99,7 +99,7 @@ def build(
     with connected(cluster) as workers:
         competition = making.build(folder, asked, test_seed, device, workers, cache)
     echo("\n".join(filter(None, (competition.describe(), price(competition)))))
-    options.warn(*(finding.text for finding in rank_warnings(competition, device)))
+    options.warn(*rank_warnings(competition, device))
     options.tell_next("predict", folder, *options.repeated("--network", own))
 
 
@@ -114,8 +114,7 @@ def _own_networks(asked: "Settings", networks: Sequence[str]) -> list[str]:
 
 def _asked(file: Path | None, name: str, track: str, given: Mapping[str, Any]) -> "Settings":
     """Returns the settings: those of the options, else of the file, else of the preset, else the defaults."""
-    from starter.contest.named_settings import read_file, settings_of
-    from starter.contest.presets import preset
+    from starter.contest.named_settings import preset, read_file, settings_of
 
     found = read_file(file) if file else {}
     stated = str(found.pop("track", "accuracy"))

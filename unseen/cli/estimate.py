@@ -113,7 +113,7 @@ def estimate(
     if ask:
         _keep_labels(out / "ask.csv", answers)
 
-    from starter.data.images.classes import read_classes
+    from starter.data.images.imageset import read_classes
     from unseen.estimation.estimation import write_estimation
     from unseen.estimation.inputs import Asked
 

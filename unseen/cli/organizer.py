@@ -278,9 +278,9 @@ def audit(competition: Contest, *, device: Device = "cpu", network: Network = []
     from starter.contest import audit as checks
 
     found = [*checks.audit(competition, device)]
-    found += [checks.Finding("warning", text) for text in audit_submissions(competition)]
-    echo("\n".join(map(str, found)))
-    errors, warnings = (sum(each.grade == grade for each in found) for grade in ("error", "warning"))
+    found += [("warning", text) for text in audit_submissions(competition)]
+    echo("\n".join(f"{grade:<7}  {text}" for grade, text in found))
+    errors, warnings = (sum(grade == each for each, _ in found) for grade in ("error", "warning"))
     echo(f"errors: {errors}, warnings: {warnings}")
     if errors:
         raise Exit(1)

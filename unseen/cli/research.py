@@ -5,6 +5,7 @@ from typing import Annotated
 
 from typer import Argument, Option, echo
 
+from submission.errors import UnusableInput
 from unseen.cli.options import (
     Cache,
     Changes,
@@ -119,12 +120,13 @@ def classes_assign(
 
     Example: unseen classes assign --id cifar10 --candidates tiny_imagenet.zip --out manifest.csv
     """
-    from starter.data.wordnet.assign import Rule, assign_classes
+    from starter.data.wordnet.assign import RULES, assign_classes
     from starter.data.wordnet.labels import match_all
 
-    assign = Rule(name=rule, threshold=threshold, hyponyms=hyponyms, exclude=exclude)
+    if rule not in RULES:
+        raise UnusableInput(f"--rule {rule!r} is unknown; there are {', '.join(RULES)}")
     taxonomy, classes = match_all(known, candidates, overrides, matches, wordnet)
-    echo(assign_classes(taxonomy, classes, assign, out))
+    echo(assign_classes(taxonomy, classes, out, rule, threshold, hyponyms=hyponyms, exclude=exclude))
 
 
 def classes_halves(
@@ -227,10 +229,20 @@ def shift_laid(
 
     Example: unseen shift laid laid
     """
-    from starter.studies.zeroshot import TextTraining, laid_study
+    from starter.studies.shift.laid import FILE
+    from starter.studies.zeroshot import laid_study
 
-    training = TextTraining(encoder=encoder, labels=labels, steps=steps, seed=seed, device=device)
-    write_study(laid_study(folder, training, source=source, natural=natural), out)
+    laid, study = laid_study(
+        encoder=encoder,
+        source=source,
+        labels=labels,
+        natural=natural,
+        steps=steps,
+        seed=seed,
+        device=device,
+    )
+    laid.save(folder / FILE)
+    write_study(study, out or folder)
 
 
 def shift_measure(
@@ -288,8 +300,7 @@ def shift_grid(
 
     Example: unseen shift grid contest --images 10000
     """
-    from starter.studies.shift.images import Shifts
-    from starter.studies.shift.study import grid_study
+    from starter.studies.shift.study import Shifts, grid_study
 
     shifts = Shifts(ood=ood, exclude=exclude, only_ood=only_ood, group=group, images=images, seed=seed)
     study = grid_study(
@@ -381,8 +392,7 @@ def detectors_sanity(
 
     Example: unseen detectors sanity msp energy vim --images 200
     """
-    from starter.studies.sanity import RandomNetworks, SanitySets, sanity
+    from starter.studies.sanity import sanity, sanity_sets
 
-    sets = SanitySets.of(source, ood, images, seed)
-    networks = RandomNetworks(arch, initialisations, seed, device)
-    write_study(sanity(sets, networks, names), out)
+    sets = sanity_sets(source, ood, images, seed)
+    write_study(sanity(*sets, names, arch=arch, count=initialisations, seed=seed, device=device), out)

@@ -14,9 +14,8 @@ import numpy as np
 from baselines.accuracy.gated import Gated
 from baselines.contract.families import blocks
 from baselines.contract.intervals import Remoteness
-from starter.data.images.classes import in_order, places
 from starter.data.images.files import open_tree
-from starter.data.images.imageset import ImageSet
+from starter.data.images.imageset import ImageSet, in_order, places
 from starter.data.images.reading import Fit, read_images
 from starter.data.sets.recipe import draw_recipes
 from starter.data.sets.rendering import FromRecipe
@@ -64,7 +63,7 @@ def read_labelled(path: Path, fit: Fit, named: tuple[str, ...] = ()) -> tuple[Im
 def read_unlabelled(path: Path, fit: Fit) -> list[tuple[str, Pixels]]:
     """Returns all images of a folder or zip, at any depth, with their files, in the order of their paths."""
     with open_tree(path) as tree:
-        if not (files := tree.every_image()):
+        if not (files := tree.every_image):
             raise unusable(path, "no images in it")
         images, rows = read_images(tree, files, fit)
         return [(printable(files[row]), image) for row, image in zip(rows, images, strict=True)]

@@ -50,10 +50,7 @@ class ClassifierSubject(Subject):
 def measure(
     draft: Competition, settings: Settings, plan: Plan, labels: Labels, needs: tuple[str, ...], device: str
 ) -> tuple[Values, Values]:
-    """Observe every set with every classifier; returns the accuracies, and no deviations.
-
-    The deviation of an accuracy follows from the number of images.
-    """
+    """Observe every set with every classifier; returns the accuracies, and no deviations, which follow."""
     sets = PublicSets(draft)
     accuracy: Values = {part: {} for part in labels}
     for name in draft.subjects:

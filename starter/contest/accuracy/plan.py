@@ -10,8 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from starter.contest.accuracy.settings import AccuracySettings
-from starter.contest.origin import Origin
-from starter.contest.plan import Look, Plan, PlannedSet
+from starter.contest.plan import Look, Origin, Plan, PlannedSet
 from starter.data.images.imageset import ImageSet
 from starter.data.operations import GROUPS, OPERATIONS, groups_of, new_operations, policy_of
 from starter.data.operations.operation import Params
@@ -76,11 +75,7 @@ def plan_train(settings: AccuracySettings, base: ImageSet, look: Look | None) ->
 
 
 def hard_to_easy(features: FloatArray, confidence: FloatArray, seed: int) -> IntArray:
-    """Returns the cluster of each image, int64 (n,), ordered from low to high mean confidence (n,).
-
-    Clusters are found by k-means on standardised features (n, d), or logits. They group images that are
-    similar to the network, not images with errors: no label is used.
-    """
+    """Returns each image's cluster by k-means on standardised features (n, d), by rising confidence (n,)."""
     from sklearn.cluster import KMeans
 
     rows = features.astype(np.float64)
@@ -112,12 +107,10 @@ def check_sizes(
 def plan_part(
     settings: AccuracySettings, part: str, like: Splits, seed: int, own: Sequence[Recipe], read: Natural
 ) -> list[PlannedSet]:
-    """Returns the sets of "val" or "test" in a random order under neutral names.
+    """Returns the sets of "val" or "test" in a random order under neutral names; `read` gets those at paths.
 
-    Sets at paths are put into `read`. With the embedded source, three eighths of the sets have natural
-    shift. Of the others, two fifths have the meta-train operations (`seen`), and the rest have one new
-    operation each (`new`, see `new_operations`; if no operation is new, all are `seen`). Validation
-    sets have a quarter of the new operations and of the natural families, test sets the others.
+    With the embedded source, three eighths of the sets have natural shift. Of the others, two fifths have the
+    meta-train operations (`seen`), the rest one new operation each (`new`; if none is new, all are `seen`).
     """
     rng = (TEST_SETS if part == "test" else VAL_SETS)(seed)
     wanted = settings.sets(part)
@@ -156,10 +149,7 @@ def render(planned: PlannedSet, split: ImageSet, read: Mapping[str, ImageSet] | 
 
 
 def base_images(planned: PlannedSet, split: ImageSet, read: Mapping[str, ImageSet]) -> ImageSet:
-    """Returns the images that a set draws from: `split`, a share of it, new digits, or some of `read`.
-
-    Images at the end of a round of turns that are too few for a set are skipped.
-    """
+    """Returns the images that a set draws from; too few at the end of a round of turns are skipped."""
     recipe = planned.recipe
     origin = planned.base
     assert isinstance(recipe, Recipe)

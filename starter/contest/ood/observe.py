@@ -16,15 +16,7 @@ from starter.data.sets.mix import POOL, FromPools, Mix, family, picked
 from starter.data.sets.rendering import FromRecipe, Rendering
 from starter.observing.detectors import Detector, by_name
 from starter.observing.detectors.metrics import deviation, true_metric
-from starter.observing.observation import (
-    Lazy,
-    MetaTrain,
-    Moments,
-    Observation,
-    ScoredMix,
-    Source,
-    unmet,
-)
+from starter.observing.observation import Lazy, MetaTrain, Moments, Observation, ScoredMix, Source, unmet
 from starter.observing.observe import observe_all, read
 from starter.observing.sets import PublicSets
 from submission import Competition, UnusableInput, make_id
@@ -85,14 +77,9 @@ class MixSets(PublicSets):
 
 @dataclass(frozen=True)
 class DetectorSubject(Subject):
-    """A classifier and its detectors, which observe and score sets; as a subject, one metric of one detector.
+    """A classifier and its detectors; as a subject, one metric, ``<classifier>:<detector>:<metric>``.
 
-    Its name is ``<classifier>:<detector>:<metric>``. The memory holds fitted detectors, and observations and
-    scores of the pools.
-
-    Attributes:
-        sets: Images of the competition.
-        detectors: Unfitted detectors by name.
+    The memory holds fitted detectors, and observations and scores of the pools.
     """
 
     sets: MixSets
@@ -120,21 +107,11 @@ class DetectorSubject(Subject):
         """The names of the fields that are observed, for methods and detectors."""
         return _fields(self.needs, self.detectors)
 
-    @property
-    def detector(self) -> str:
-        """The detector's name."""
-        return split(self.name)[1]
-
-    @property
-    def metric(self) -> str:
-        """The metric's name."""
-        return split(self.name)[2]
-
     @cached_property
     def source(self) -> Source:
         """The labelled in-distribution reference with its scores."""
         reference = self.sets.find("source", "reference")
-        return replace(self.plain_source, scores=self.scores(self.detector, reference))
+        return replace(self.plain_source, scores=self.scores(split(self.name)[1], reference))
 
     def meta_train(self) -> MetaTrain:
         """See `Subject`. Every pool is observed once; a mix consists of rows of two pools."""
@@ -200,7 +177,8 @@ class DetectorSubject(Subject):
         if "moments" in self.needs:
             assert observed.features is not None
             observed = replace(observed, moments=Moments.of(observed.features))
-        return ScoredMix(observed, self.detector, self.metric, self.scores(self.detector, rendering))
+        _, detector, metric = split(self.name)
+        return ScoredMix(observed, detector, metric, self.scores(detector, rendering))
 
     @property
     def _rows(self) -> tuple[str, ...]:
@@ -247,8 +225,7 @@ def measure(
 ) -> tuple[Values, Values]:
     """Returns every target, and its standard deviation over draws of images.
 
-    Meta-train mixes are rows of their pools; the others are observed from their files, as methods do. The IND
-    pools of these would reveal their IND images, so they are observed here and never sent to workers.
+    The IND pools of hidden mixes would reveal their IND images, so workers never see them.
     """
     sets = MixSets(draft)
     targets = dict[str, dict[str, float]]()

@@ -1,8 +1,7 @@
 """The plan of mixes: the OOD sets of each part, the sizes of mixes, and the images that they are drawn from.
 
 No image is in two mixes of a test, since that would reveal that it is IND; and a lack of images never narrows
-the range of IND shares, since the target would be nearly known. So too few images are an error, which says
-what fits.
+the range of IND shares, since the target would be nearly known. So too few images are an error.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,12 +14,7 @@ from starter.contest.ood.settings import ANY, OodSettings
 from starter.contest.plan import Look, Plan, PlannedSet
 from starter.data.images.imageset import ImageSet
 from starter.data.sets.mix import LEAST, FromPools, Mix, family
-from starter.data.sources.oodsets import (
-    load_ind_images,
-    load_ood_sets,
-    ood_set_names,
-    without_shared,
-)
+from starter.data.sources.oodsets import load_ind_images, load_ood_sets, ood_set_names, without_shared
 from starter.data.sources.splits import Splits
 from starter.data.wordnet.images import class_sets, load_class_sets
 from submission import UnusableInput
@@ -160,10 +154,7 @@ def draw_mixes(settings: OodSettings, part: str, pools: Counts, rng: Generator) 
 
 
 def draw_apart(settings: OodSettings, ind: int, pools: Counts, rng: Generator) -> list[Mix]:
-    """Returns the test's mixes, for which images can be drawn without sharing any; see `check_images`.
-
-    An OOD set is used while it has at least as many images as the largest mix needs.
-    """
+    """Returns the test's mixes, for which images can be drawn without sharing any; see `check_images`."""
     count = settings.test_sets
     most = most_images(settings)[1]
     names: list[str] = []
@@ -210,11 +201,7 @@ def check_images(settings: OodSettings, ind: Counts, ood: Mapping[str, Counts]) 
 
 
 def split_families(names: Sequence[str], seed: int) -> dict[str, list[str]]:
-    """Returns OOD sets by part, with each family in one part.
-
-    A tenth of the families is "val", three tenths are "test", the others "train", with the largest family.
-    The seed is public; the images of hidden mixes are not drawn from it.
-    """
+    """Returns OOD sets by part: a tenth of the families in "val", three in "test", the largest in "train"."""
     members: dict[str, list[str]] = {}
     for name in sorted(names):
         members.setdefault(family(name), []).append(name)
@@ -272,10 +259,7 @@ def ind_bases(settings: OodSettings, splits: Splits) -> dict[str, ImageSet]:
 def ood_sets(
     settings: OodSettings, splits: Splits, test_ind: ImageSet
 ) -> tuple[dict[str, ImageSet], dict[str, list[str]]]:
-    """Returns the OOD sets by name, and the names of each part's sets.
-
-    Sets excluded by the settings are omitted, and so are images that are also IND or in another set.
-    """
+    """Returns the OOD sets by name, without images that are elsewhere too, and each part's names."""
     fit = settings.fit(splits.image_size)
     most = read_most(settings, splits.classes)
     if settings.classes:

@@ -1,7 +1,4 @@
-"""Sets of images in ``.npz`` files, with reproducible bytes, and arrays in ``.npy`` files.
-
-NumPy reads both, and unpickles nothing.
-"""
+"""Sets of images in ``.npz`` files, with reproducible bytes, and arrays in ``.npy`` files."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from starter.data.images.depth import Deep, Range, as_pixels
+from starter.data.images.depth import Range, as_pixels
 from starter.data.images.imageset import ImageSet
 from submission.errors import unusable, why
 from submission.files import replacing
@@ -35,11 +32,7 @@ def read_npz(path: Path, name: str | None = None) -> ImageSet:
 
 
 def as_set(path: Path, name: str, arrays: Mapping[str, np.ndarray], classes: Sequence[str] = ()) -> ImageSet:
-    """Returns the set `name` with the `images` and optional `labels` from the arrays of `path`.
-
-    Images are of any form that `as_images` takes, labels (n,) or (n, 1). If there are `classes`, labels are
-    indices of them.
-    """
+    """Returns the set of `images`, see `as_images`, and optional `labels` (n,) or (n, 1), of `path`."""
     pixels = as_images(path, arrays["images"])
     labels = as_column(arrays["labels"]) if "labels" in arrays else None
     try:
@@ -54,11 +47,7 @@ def as_set(path: Path, name: str, arrays: Mapping[str, np.ndarray], classes: Seq
 
 
 def as_images(path: Path, values: np.ndarray) -> np.ndarray:
-    """Returns images of `path` as uint8 (n, h, w, 3), or as they are if their form is no usual one.
-
-    Values may be floats or of 16 bits, see `Range`; one or three channels may stand before the rows
-    (n, c, h, w), or be missing (n, h, w). Raises UnusableInput if it is doubtful which value is white.
-    """
+    """Returns images of `path` as uint8 (n, h, w, 3), or as they are if their form is no usual one."""
     if values.dtype.kind not in "biuf" or not 3 <= values.ndim <= 4 or 0 in values.shape:
         return values
     if values.ndim == 3:
@@ -72,10 +61,9 @@ def as_images(path: Path, values: np.ndarray) -> np.ndarray:
         return values
     if values.dtype == np.bool_:
         return as_pixels(values.astype(np.uint8), 1)
-    deep = Deep(values)
-    if not deep.finite:
+    if not np.isfinite(values).all():
         raise unusable(path, "images hold values that are NaN or infinite")
-    found = Range.of([deep])
+    found = Range.of([(values, 0)])
     try:
         found.tell(path)
     except ValueError as error:

@@ -31,29 +31,13 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 _TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 
 
-@dataclass(frozen=True)
-class Deep:
-    """The values of an image, (h, w) or (h, w, 3), RGB, and the value of white that its file names, or 0."""
-
-    values: NDArray[Any]
-    white: float = 0
-
-    @property
-    def finite(self) -> bool:
-        """True if no value is NaN or infinite."""
-        return bool(np.isfinite(self.values).all())
+Deep = tuple[NDArray[Any], float]
+"""The values of an image, (h, w) or (h, w, 3), RGB, and the value of white that its file names, or 0."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """The range of a set's values.
-
-    Attributes:
-        low: Least value.
-        high: Largest value.
-        floats: True if the values are floats.
-        named: The values of white that the files name; 0 of a file that names none.
-    """
+    """The range of a set's values; `named` are the values of white in its files, 0 if one has none."""
 
     low: float
     high: float
@@ -64,8 +48,8 @@ class Range:
     def of(cls, images: Iterable[Deep]) -> "Range":
         """Returns the range of one or more images."""
         found = [
-            (float(each.values.min()), float(each.values.max()), each.values.dtype.kind == "f", each.white)
-            for each in images
+            (float(values.min()), float(values.max()), values.dtype.kind == "f", white)
+            for values, white in images
         ]
         low, high, floats, named = zip(*found, strict=True)
         return cls(min(low), max(high), any(floats), frozenset(named))
@@ -110,14 +94,8 @@ def as_pixels(values: NDArray[Any], white: float) -> Pixels:
 
 
 def deep_file(data: bytes) -> Deep | None:
-    """Returns the values of a PNG or TIFF file with more than 8 bits a value; None for any other file.
-
-    Pillow keeps the upper 8 bits of those that have colours, and opens no floats with colours. Raises
-    ValueError if such a file cannot be decoded.
-    """
-    tags: dict[int, Any] = {}
-    if data.startswith(_TIFF):
-        tags = _tiff_tags(data)
+    """Returns the values of a PNG or TIFF of over 8 bits, of which Pillow keeps 8; None for other files."""
+    tags = _tiff_tags(data) if data.startswith(_TIFF) else {}
     deep_png = data.startswith(_PNG) and data[24:25] == b"\x10"
     if not deep_png and max(tags.get(BITS_PER_SAMPLE, (1,))) <= 8:
         return None
@@ -133,13 +111,13 @@ def deep_file(data: bytes) -> Deep | None:
     several = values.ndim == 3 and values.shape[2] > 1
     values = values[..., 2::-1] if several else values.reshape(values.shape[:2])
     white = _png_white(data) if deep_png else _tiff_white(tags)
-    return Deep(_turned(values, _orientation(data, tags)), white)
+    return _turned(values, _orientation(data, tags)), white
 
 
 def deep_picture(image: Image.Image) -> Deep | None:
     """Returns the values of an image that Pillow opens with more than 8 bits a value; None for any other."""
     deep = image.mode == "F" or image.mode.startswith("I")
-    return Deep(np.asarray(ImageOps.exif_transpose(image))) if deep else None
+    return (np.asarray(ImageOps.exif_transpose(image)), 0) if deep else None
 
 
 def _tiff_tags(data: bytes) -> dict[int, Any]:

@@ -28,10 +28,7 @@ def new_figure(width: float, height: float) -> Drawn:
 def new_panels(
     count: int, most: int, width: float, height: float, right: float = 0.0, above: float = 0.0
 ) -> tuple[Drawn, NDArray[np.object_]]:
-    """Returns a figure of `count` panels, at most `most` in a row, and the axes of all, the rest empty.
-
-    A panel has width x height inches; `right` and `above` are left for what belongs to all.
-    """
+    """Returns a figure of panels, `most` in a row, and their axes; `right` and `above` are left free."""
     down, across = -(-count // most), min(count, most)
     figure = new_figure(width * across + right, height * down + above)
     axes = figure.subplots(down, across, squeeze=False).ravel()
@@ -49,6 +46,5 @@ def png(figure: Figure, dpi: int) -> bytes:
 
 def save_png(figure: Figure, path: Path, dpi: int) -> Path:
     """Write the figure as a PNG to `path`, atomically, and return the path."""
-    encoded = png(figure, dpi)
-    write_bytes(path, encoded)
+    write_bytes(path, png(figure, dpi))
     return path

@@ -1,7 +1,4 @@
-"""Trees of image files in a folder or a zip, which are read one by one without unpacking the zip.
-
-`starter.data.images.reading` decodes the images.
-"""
+"""Trees of image files in a folder or a zip, which are read one by one without unpacking the zip."""
 
 import io
 import os
@@ -15,7 +12,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from starter.data.images.classes import in_order
+from starter.data.images.imageset import in_order
 from submission.errors import UnusableInput, tell_once, unusable, why
 from submission.files import composed
 
@@ -58,14 +55,7 @@ _HEAD = 64  # bytes
 
 @dataclass(frozen=True)
 class Tree:
-    """The files below a folder, or below a folder inside a zip.
-
-    Attributes:
-        path: Path given by the user.
-        files: Relative paths with "/", sorted, accents composed, without hidden files and those of systems.
-        visited: Relative paths of the folders.
-        open_file: Function that opens one of `files` to read its bytes.
-    """
+    """The files below a folder, or below a folder inside a zip: visible ones, sorted, accents composed."""
 
     path: Path
     files: tuple[str, ...]
@@ -81,12 +71,9 @@ class Tree:
             raise unusable(self.path / file, f"cannot be read ({why(error)})") from error
 
     def images(self, depth: int) -> tuple[str, ...]:
-        """Returns the image files `depth` folders down or deeper; an image above these folders is refused.
-
-        One line on the error stream lists other files.
-        """
+        """Returns the images `depth` folders down or deeper, and tells of other files; none may be above."""
         layout = "/".join((*("<set>", "<class>")[2 - depth :], "<image>"))
-        chosen = self.every_image()
+        chosen = self.every_image
         if not chosen or (above := [file for file in chosen if file.count("/") < depth]):
             reason = f"{above[0]} is in no folder" if chosen else "no images"
             raise unusable(self.path, f"{reason}; images are expected as {self.path}/{layout}")
@@ -95,7 +82,7 @@ class Tree:
 
     def holds_images(self, depth: int) -> bool:
         """Returns True if an image file is `depth` folders down."""
-        return any(file.count("/") == depth for file in self.every_image())
+        return any(file.count("/") == depth for file in self.every_image)
 
     def second_folders(self) -> dict[str, frozenset[str]]:
         """Returns the subfolders with images of each top folder; the entry is empty if it has none."""
@@ -106,7 +93,7 @@ class Tree:
         """Returns the image files at any depth below each top folder; an empty folder has an empty entry."""
         folders = {*self.empty_folders(), *(file.partition("/")[0] for file in self.files if "/" in file)}
         found: dict[str, list[str]] = {folder: [] for folder in sorted(folders)}
-        for file in self.every_image():
+        for file in self.every_image:
             if "/" in file:
                 found[file.partition("/")[0]].append(file)
         return {folder: tuple(files) for folder, files in found.items()}
@@ -116,15 +103,9 @@ class Tree:
         full = {file.partition("/")[0] for file in self.files}
         return tuple(sorted({folder.partition("/")[0] for folder in self.visited} - full))
 
-    def every_image(self) -> tuple[str, ...]:
-        """Returns the image files at any depth: by their suffix, or without one by their first bytes.
-
-        If no file has the suffix of an image, the first bytes of all decide.
-        """
-        return self._images
-
     @cached_property
-    def _images(self) -> tuple[str, ...]:
+    def every_image(self) -> tuple[str, ...]:
+        """The image files at any depth: by their suffix, or if that says nothing by their first bytes."""
         ends = {file: PurePosixPath(file).suffix.lower() for file in self.files}
         sure = {file for file, end in ends.items() if end in SUFFIXES}
         open_to = {file for file, end in ends.items() if not (sure and _TYPE.fullmatch(end))} - sure
@@ -166,11 +147,7 @@ def _first(names: Sequence[str]) -> str:
 
 @contextmanager
 def open_tree(path: Path) -> Iterator[Tree]:
-    """Yield the tree at `path`: a folder, a zip, or a folder in a zip, as ``photos.zip/animals``.
-
-    Links below a folder are followed, but for those to files and folders that are in it anyhow. A zip's
-    members are read in memory, in the order of their names; nothing is extracted.
-    """
+    """Yield the tree of a folder, of a zip, which is read in memory, or of a folder in it, as ``x.zip/a``."""
     whole = container(path)
     if whole.is_dir():
         files, folders = _walk(whole)
@@ -223,11 +200,7 @@ def _named(path: Path, files: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def _walk(root: Path) -> tuple[list[str], tuple[str, ...]]:
-    """Returns the visible files and folders below a folder, each of them once, by its real path.
-
-    Links are followed last. One is passed over that leads to a folder that was visited, to one that it is in,
-    or to a file of the tree.
-    """
+    """Returns visible files and folders, each once by its real path; links count last, and make no circle."""
     waiting = deque([("", os.path.realpath(root))])
     links, seen = deque[tuple[str, str]](), dict[str, str]()
     files, linked = dict[str, str](), dict[str, str]()
@@ -271,6 +244,11 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
             return sorted((each for each in entries if is_visible(each.name)), key=lambda each: each.name)
     except OSError as error:
         raise unusable(folder, f"cannot be listed ({why(error)})") from error
+
+
+def cache_folder() -> Path:
+    """Returns the folder of downloads: `unseen` in $XDG_CACHE_HOME, or in ~/.cache."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unseen"
 
 
 def container(path: Path) -> Path:

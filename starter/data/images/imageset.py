@@ -1,26 +1,27 @@
-"""ImageSet: images with optional labels."""
+"""ImageSet: images with optional labels; names of classes, their order, and where a name is among them."""
 
 import hashlib
+import re
 import sys
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from submission.arrays import IntArray, Pixels
+from submission.errors import unusable
+from submission.files import composed, read_lines
+
+_WHOLE = re.compile(r"-?[0-9]+")
 
 
 @dataclass(frozen=True)
 class ImageSet:
-    """A named set of images of one size.
-
-    Attributes:
-        name: Name of the set, for file names and messages.
-        images: Pixels, uint8 (n, h, w, 3), RGB, n >= 1.
-        labels: Class indices from 0, int64 (n,); None if they are unknown.
-    """
+    """Images uint8 (n, h, w, 3), RGB, n >= 1, with their classes from 0, int64 (n,); None if unknown."""
 
     name: str
     images: Pixels
@@ -76,10 +77,7 @@ class ImageSet:
         return [hashlib.blake2b(row.data, digest_size=16).digest() for row in rows]
 
     def without_repeats(self, seen: set[bytes], called: str) -> "ImageSet | None":
-        """Returns the images without duplicates and those with a hash in `seen`; None if none are left.
-
-        Their hashes are added to `seen`. One line says how many are left out of the set that is `called` so.
-        """
+        """Returns the images without duplicates and those `seen`, to which theirs are added; None if none."""
         rows = []
         for row, digest in enumerate(self.hashes()):
             if digest not in seen:
@@ -93,10 +91,41 @@ class ImageSet:
         return self.take(np.array(rows)) if rows else None
 
     def shared(self, others: "Iterable[ImageSet]") -> dict[str, int]:
-        """Returns the number of distinct images that are also in each of `others`, by name, without zeros.
-
-        Only images with identical pixels are found, not crops or recompressed copies.
-        """
+        """Returns the number of images of equal pixels in each of `others`, by name, without zeros."""
         mine = set(self.hashes())
         counts = ((other.name, len(mine.intersection(other.hashes()))) for other in others)
         return {name: count for name, count in counts if count}
+
+
+def in_order(names: Iterable[str]) -> tuple[str, ...]:
+    """Returns names of classes in label order: as numbers if all are whole numbers, else as texts."""
+    texts = sorted(names)
+    return tuple(sorted(texts, key=int) if all(map(_WHOLE.fullmatch, texts)) else texts)
+
+
+def read_classes(path: Path) -> tuple[str, ...]:
+    """Returns the names of classes in a text file, one a line, accents composed; empty lines are skipped."""
+    names = tuple(map(composed, read_lines(path)))
+    if not names:
+        raise unusable(path, "names no class: one a line is expected")
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise unusable(path, f"names the class {twice[0]!r} twice")
+    return names
+
+
+def places(names: Sequence[str], classes: Sequence[str], path: Path) -> list[int]:
+    """Returns the place of each name in `classes`; accents may be composed or not."""
+    numbers = {composed(label): number for number, label in enumerate(classes)}
+    if strange := [name for name in names if composed(name) not in numbers]:
+        look = _look(strange[0])
+        alike = [label for label in classes if look and _look(label) == look]
+        if alike:
+            raise unusable(path, f"no class {strange[0]!a}; {alike[0]!a} looks like it: rename one")
+        raise unusable(path, f"no class {strange[0]!r}; the classes are {', '.join(classes)}")
+    return [numbers[composed(name)] for name in names]
+
+
+def _look(name: str) -> str:
+    """Returns what a name looks like: without case, spaces, accents and other forms of one letter."""
+    plain = unicodedata.normalize("NFKD", name).casefold()
+    return "".join(mark for mark in plain if mark.isalnum() and not unicodedata.combining(mark))

@@ -6,14 +6,16 @@ import math
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
 from starter.data.images.depth import ORIENTATION, Deep, Range, as_pixels, deep_file, deep_picture
@@ -34,13 +36,10 @@ MANY = 0.1
 
 @dataclass(frozen=True)
 class Fit:
-    """Resizing of images to one size, and the allowed fraction of unreadable images.
+    """Resizing of images to one size, and the largest fraction `skip` of unreadable ones, which are left out.
 
-    Attributes:
-        size: Height and width of all images in pixels; None for the most common size.
-        resize: "crop" scales an image to cover the size and takes the centre, "pad" scales it to fit inside
-            and adds black borders, "stretch" does not keep the proportions.
-        skip: Largest fraction of unreadable images, in [0, 1); they are named and omitted.
+    `size` is height and width, None for the commonest. "crop" scales an image to cover the size and takes the
+    centre, "pad" scales it to fit inside and adds black borders, "stretch" does not keep the proportions.
     """
 
     size: tuple[int, int] | None = None
@@ -57,7 +56,14 @@ class Fit:
             return _scaled(image, self.size)
         scale = max(ratios) if self.resize == "crop" else min(ratios)
         scaled = _scaled(image, (max(1, round(scale * height)), max(1, round(scale * width))))
-        return _cut(scaled, self.size) if self.resize == "crop" else _padded(scaled, self.size)
+        if self.resize == "crop":
+            top, left = ((have - want) // 2 for have, want in zip(scaled.shape[:2], self.size, strict=True))
+            return scaled[top : top + self.size[0], left : left + self.size[1]]
+        padded = np.zeros((*self.size, 3), np.uint8)
+        height, width = scaled.shape[:2]
+        top, left = (self.size[0] - height) // 2, (self.size[1] - width) // 2
+        padded[top : top + height, left : left + width] = scaled
+        return padded
 
     def all(self, images: Pixels) -> Pixels:
         """Returns images (n, h, w, 3) resized to `size`."""
@@ -70,42 +76,19 @@ def _scaled(image: Pixels, size: tuple[int, int]) -> Pixels:
     return np.asarray(cv2.resize(image, size[::-1], interpolation=cv2.INTER_AREA), np.uint8)
 
 
-def _cut(image: Pixels, size: tuple[int, int]) -> Pixels:
-    top, left = ((have - want) // 2 for have, want in zip(image.shape[:2], size, strict=True))
-    return image[top : top + size[0], left : left + size[1]]
-
-
-def _padded(image: Pixels, size: tuple[int, int]) -> Pixels:
-    padded = np.zeros((*size, 3), np.uint8)
-    height, width = image.shape[:2]
-    top, left = (size[0] - height) // 2, (size[1] - width) // 2
-    padded[top : top + height, left : left + width] = image
-    return padded
-
-
 def read_images(tree: Tree, files: Sequence[str], fit: Fit | None = None) -> tuple[Pixels, IntArray]:
-    """Decode `files` of `tree` in their order.
+    """Returns images of `files`, uint8 (n, h, w, 3), RGB, and the index of each one's file, int64 (n,).
 
-    Grey images get three equal channels, palettes and CMYK become RGB, transparency is dropped, values of
-    more than 8 bits are reduced to 8 (`starter.data.images.depth`), the first picture of an animation is
-    taken, and EXIF's orientation is applied. One line says so where images are blank or repeated.
-
-    Args:
-        tree: Tree with the files.
-        files: Paths of the files in the tree.
-        fit: Size of the images; if it or its size is None, images of several sizes are resized to the most
-            common size, and one line on the error stream says so.
-
-    Returns:
-        Pixels, uint8 (n, h, w, 3), RGB, and the index of each image's file, int64 (n,), ascending.
+    Transparency is dropped, the first picture of an animation is taken, EXIF's orientation is applied. Images
+    of several sizes are resized to the commonest, if `fit` gives none.
     """
-    fit, depth = fit or Fit(), _Depth(tree, files)
+    fit, of_set = fit or Fit(), cache(lambda: _range(tree, files))
     images: Pixels | None = None
     problems: list[UnusableInput] = []
     rows: list[int] = []
     for row, file in enumerate(progress(files, f"read {tree.path.name}", unit="images")):
         try:
-            image = fit(depth.pixels(file))
+            image = fit(_pixels(tree, file, of_set))
         except UnusableInput as problem:
             problems.append(problem)
             continue
@@ -159,7 +142,7 @@ def _size(tree: Tree, file: str) -> tuple[int, int]:
     """Returns height and width after EXIF's orientation is applied."""
     data = tree.read(file)
     if (deep := _deep(tree, file, data)) is not None:
-        return deep.values.shape[0], deep.values.shape[1]
+        return deep[0].shape[0], deep[0].shape[1]
     with _opened(tree, file, data) as image:
         turned = image.getexif().get(ORIENTATION) in TURNED
         return (image.width, image.height) if turned else (image.height, image.width)
@@ -190,49 +173,45 @@ def _deep(tree: Tree, file: str, data: bytes) -> Deep | None:
         raise _unreadable(tree, file, error) from error
 
 
-class _Depth:
-    """What decodes files of one set; the range of its deep ones is that of all of them."""
+def _pixels(tree: Tree, file: str, of_set: Callable[[], Range]) -> Pixels:
+    """Returns an image, uint8 (h, w, 3); values of more than 8 bits are read by the range of the set's."""
+    values, white = _decoded(tree, file)
+    if white is None:
+        return values
+    try:
+        if not np.isfinite(values).all():
+            raise ValueError("holds values that are NaN or infinite")
+        pixels = as_pixels(values, of_set().white())
+    except ValueError as error:
+        raise unusable(tree.path / file, str(error)) from error
+    return pixels if pixels.ndim == 3 else np.repeat(pixels[..., None], 3, axis=2)
 
-    def __init__(self, tree: Tree, files: Sequence[str]) -> None:
-        self._tree = tree
-        self._files = files
 
-    def pixels(self, file: str) -> Pixels:
-        """Returns an image, uint8 (h, w, 3)."""
-        found = self._decoded(file)
-        if not isinstance(found, Deep):
-            return found
-        if not found.finite:
-            raise unusable(self._tree.path / file, "holds values that are NaN or infinite")
-        try:
-            values = as_pixels(found.values, self._range.white())
-        except ValueError as error:
-            raise unusable(self._tree.path / file, str(error)) from error
-        return values if values.ndim == 3 else np.repeat(values[..., None], 3, axis=2)
-
-    def _decoded(self, file: str) -> Pixels | Deep:
-        data = self._tree.read(file)
-        if (deep := _deep(self._tree, file, data)) is not None:
+def _decoded(tree: Tree, file: str) -> tuple[NDArray[Any], float | None]:
+    """Returns the values of an image, and the white that its file names, as `Deep`; None for 8 bits."""
+    data = tree.read(file)
+    if (deep := _deep(tree, file, data)) is not None:
+        return deep
+    with _opened(tree, file, data) as image:
+        if (deep := deep_picture(image)) is not None:
             return deep
-        with _opened(self._tree, file, data) as image:
-            if (deep := deep_picture(image)) is not None:
-                return deep
-            return np.asarray(ImageOps.exif_transpose(image).convert("RGB"), np.uint8)
+        return np.asarray(ImageOps.exif_transpose(image).convert("RGB"), np.uint8), None
 
-    def _all_deep(self) -> Iterator[Deep]:
-        for file in self._files:
+
+def _range(tree: Tree, files: Sequence[str]) -> Range:
+    """Returns the range of a set's deep files, and tells it where it is not that of 16 bits."""
+
+    def deep_ones() -> Iterator[Deep]:
+        for file in files:
             with suppress(UnusableInput):
-                found = self._decoded(file)
-                if isinstance(found, Deep) and found.finite:
-                    yield found
+                values, white = _decoded(tree, file)
+                if white is not None and np.isfinite(values).all():
+                    yield values, white
 
-    @cached_property
-    def _range(self) -> Range:
-        """The range of the set's deep files, which is told where it is not that of 16 bits."""
-        found = Range.of(self._all_deep())
-        with suppress(ValueError):
-            found.tell(self._tree.path)
-        return found
+    found = Range.of(deep_ones())
+    with suppress(ValueError):
+        found.tell(tree.path)
+    return found
 
 
 def tell_sameness(path: Path, images: Pixels) -> None:

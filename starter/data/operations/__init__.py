@@ -24,11 +24,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 
 class Policy(NamedTuple):
-    """Parameters of the draw of sets of an operation group.
+    """Parameters of the draw of sets of an operation group; pairs are a smallest and a largest number.
 
-    They are the smallest and largest number of operations of a set; the fraction of sets with resampled
-    classes, and the smallest and largest concentration of their priors; the fraction of sets with a
-    sub-population; and the fraction of sets with weak operations.
+    `prior_share` of the sets have resampled classes, with priors of some `concentration`, `part_share` a
+    sub-population, `weak_share` weak operations.
     """
 
     ops_per_set: tuple[int, int] = (3, 3)
@@ -46,11 +45,7 @@ POLICIES = {
 
 
 def groups_of(text: str) -> tuple[str, ...]:
-    """Returns the operation groups in a text with names joined by "+".
-
-    >>> groups_of("wide+natural-like")
-    ('wide', 'natural-like')
-    """
+    """Returns the operation groups in a text with names joined by "+"."""
     names = tuple(text.split("+"))
     for name in names:
         if name not in GROUPS:
@@ -64,11 +59,7 @@ def policy_of(group: str) -> Policy:
 
 
 def new_operations(group: str) -> tuple[str, ...]:
-    """Returns the operations that are new to a method trained on sets of `group`, or several joined by "+".
-
-    These are the corruptions without those of which the group has a variant; for a method trained on
-    corruptions only, they are the default group. For "wide" there are none.
-    """
+    """Returns the corruptions that sets of `group` lack; for "corruptions", the operations of "default"."""
     seen = {OPERATIONS[name].family for each in groups_of(group) for name in GROUPS[each]}
     others = GROUPS["default" if group == "corruptions" else "corruptions"]
     return tuple(name for name in others if OPERATIONS[name].family not in seen)

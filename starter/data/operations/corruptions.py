@@ -1,12 +1,9 @@
 """The 19 corruptions of CIFAR-10-C at severities 1 to 5, vectorised over the batch.
 
 Paper: Hendrycks & Dietterich, Benchmarking Neural Network Robustness to Common Corruptions and Perturbations,
-ICLR 2019; the constants are those of the authors' `make_cifar_c`.
-
-They are operations like any other, with the parameter `{"severity": 1..5}`. Their names are CIFAR-10-C's,
-except for `brightness` and `contrast`, names that the default group uses for its own operations: here they
-are `brighten` and `low_contrast`. Frost is a drawn texture, where the authors use photographs. Values stay
-in 0..255, and fractions are cut off at the end, as in the authors' code.
+ICLR 2019; the constants, and that fractions are cut off at the end, are those of the authors' `make_cifar_c`.
+`brighten` and `low_contrast` are its brightness and contrast, names that the default group uses for its own
+operations. Frost is a drawn texture, where the authors use photographs.
 """
 
 import math
@@ -118,8 +115,8 @@ def _defocus_blur(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor
 def _glass_blur(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Replace random pixels by a neighbour's, between two Gaussian blurs.
 
-    The authors' code means to swap pixels. Because it swaps views of an array it only copies, from places not
-    yet written: each pixel becomes itself or the pixel above it, to its left, or both, independently.
+    The authors' code means to swap pixels, and copies views: each pixel becomes itself or the one above it,
+    to its left, or both, independently.
     """
     sigma, rounds = _at_severity(drawn, [(0.05, 1), (0.25, 1), (0.4, 1), (0.25, 2), (0.4, 2)])
     result = _cut(gaussian(images.float(), sigma))

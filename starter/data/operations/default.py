@@ -33,10 +33,7 @@ def _identity(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
 
 @_default(lambda rng, n: {"cutoff": rng.integers(0, 20, n, endpoint=True)}, neutral={"cutoff": 0})
 def _autocontrast(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
-    """Stretch each channel to 0..255 without `cutoff` per cent of its pixels at either end, as Pillow does.
-
-    Pillow's function is `ImageOps.autocontrast`.
-    """
+    """Stretch channels to 0..255 without `cutoff` % of pixels at either end, as `ImageOps.autocontrast`."""
     h, w = images.shape[2:]
     return compiled(stretch_between_ranks, images, h * w * drawn["cutoff"] // 100)
 
@@ -60,10 +57,7 @@ def _brightness(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
 
 
 def luma(values: Tensor) -> Tensor:
-    """Returns grey (b, 1, h, w) of integer-valued float32 RGB (b, 3, h, w), as Pillow's `convert("L")`.
-
-    Pillow computes in 16-bit fixed point; all values are below 2**24 units and so exact in float32.
-    """
+    """Returns grey (b, 1, h, w) of whole float32 RGB (b, 3, h, w), exactly as Pillow's `convert("L")`."""
     red, green, blue = values.split(1, 1)
     grey = red * (19595 / 2**16)
     return grey.add_(green, alpha=38470 / 2**16).add_(blue, alpha=7471 / 2**16).add_(0.5).floor_()

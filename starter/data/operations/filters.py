@@ -53,11 +53,7 @@ def gaussian(values: Tensor, sigma: float, mode: str = "edge", truncate: float =
 
 
 def gaussian_each(values: Tensor, sigmas: Tensor, radii: Tensor) -> Tensor:
-    """Blur each image (b, c, h, w) by its own Gaussian, of sigma and whole radius (b,) in pixels.
-
-    It computes OpenCV's blur with a border reflected at the outermost pixels' centres. A sigma of 0 leaves
-    the image unchanged. Returns float32 of the same shape.
-    """
+    """Blur images (b, c, h, w) by their sigma and whole radius (b,) as OpenCV, borders reflected; float32."""
     radius = int(radii.max())
     steps = torch.arange(-radius, radius + 1)
     weights = torch.exp(-0.5 * (steps / sigmas.double().clamp(min=1e-3)[:, None]) ** 2)
@@ -73,10 +69,9 @@ def _blurred(values: Tensor, weights: FloatArray, mode: str) -> Tensor:
 
 
 def motion_blur(images: Tensor, radius: float, sigma: float, degrees: FloatArray) -> Tensor:
-    """Blur uint8 (b, c, h, w) along half-lines of 2 radius + 1 pixels, in each image's direction (b,).
+    """Blur uint8 (b, c, h, w) along half-lines of 2 radius + 1 pixels in directions (b,); float32.
 
-    Weights are half a Gaussian. Places are rounded to whole pixels and the edge continues outside, as in
-    ImageMagick's motion blur. Returns float32 of the same shape.
+    Weights are half a Gaussian, places are rounded to whole pixels, as in ImageMagick; the edge continues.
     """
     b, c, h, w = images.shape
     steps = np.arange(2 * int(radius) + 1)
@@ -136,8 +131,7 @@ def jpeg(images: Tensor, qualities: Iterable[int]) -> Tensor:
 def plasma(noise: Generator, n: int, side: int, decay: float) -> FloatArray:
     """Returns n cloud textures (n, size, size) in [0, 1]; size is the smallest power of two >= `side`.
 
-    They are made by the diamond-square algorithm on a torus; the random offset shrinks by `decay` with every
-    halving.
+    Diamond-square algorithm on a torus; the random offset shrinks by `decay` with every halving.
     """
     size = 1 << max(side - 1, 1).bit_length()
     field = np.zeros((n, size, size))
@@ -162,10 +156,7 @@ def plasma(noise: Generator, n: int, side: int, decay: float) -> FloatArray:
 
 
 def ice(noise: Generator, n: int, side: int) -> Tensor:
-    """Returns textures like frost on a pane, float32 (n, 3, size, size) on 0..255.
-
-    They show bright, slightly blue veins on a grey film, where two clouds cross their middle value.
-    """
+    """Returns textures like frost on a pane: bluish veins on grey, float32 (n, 3, size, size) on 0..255."""
     veins = [1 - np.abs(2 * plasma(noise, n, side, 1.6) - 1) for _ in range(2)]
     film = plasma(noise, n, side, 2.0)
     light = 0.35 + 0.25 * film + 0.4 * np.maximum(*veins) ** 6
@@ -174,11 +165,7 @@ def ice(noise: Generator, n: int, side: int) -> Tensor:
 
 
 def water(liquid: FloatArray) -> FloatArray:
-    """Returns the light on drops of liquid, (b, h, w) in [0, 1].
-
-    OpenCV's edge and distance functions take one image at a time. A rare value above 1 is clipped; in the
-    authors' code it wraps around to a dark spot.
-    """
+    """Returns the light on drops of liquid, (b, h, w), clipped to [0, 1], where the authors' wraps around."""
     layers = (np.clip(liquid, 0, 1) * 255).astype(np.uint8)
     light = layers * np.stack([_relief(layer) for layer in layers]).astype(np.float32)
     return light / np.maximum(light.max((1, 2), keepdims=True), 1)

@@ -1,11 +1,9 @@
 """Deng & Zheng's groups A and B: more operations of their code, vectorised over the batch.
 
-Paper: Are Labels Always Necessary for Classifier Accuracy Evaluation?, CVPR 2021. The authors' code
-(`synthesize_set_cifar.py`) offers them beside the default group. Ranges of magnitudes are those of that code
-or, where it gives none, the defaults of imgaug 0.4. An operation that is also in the default group or among
-the corruptions, with other magnitudes, is a variant of it. Hue and saturation are real numbers here; imgaug
-has 8-bit numbers, and hue in steps of 2 degrees. Rain is always light grey, as it is in imgaug for all images
-but nearly dry ones.
+Paper: Are Labels Always Necessary for Classifier Accuracy Evaluation?, CVPR 2021. Ranges of magnitudes are
+those of the authors' `synthesize_set_cifar.py` or, where it gives none, the defaults of imgaug 0.4. An
+operation of the default group or the corruptions with other magnitudes is a variant of it. Hue and saturation
+are real numbers here, 8-bit ones in imgaug. Rain is always light grey.
 """
 
 from collections.abc import Sequence
@@ -54,10 +52,7 @@ def _grayscale(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
 
 @_group_a(uniform(reach=(0.5, 2.5), sigma=(0.25, 0.5)), neutral={"reach": 0}, variant_of="elastic_transform")
 def _elastic(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
-    """Read each pixel up to `reach` pixels away, bicubic, with black from outside.
-
-    Displacements are uniform noise, blurred by a Gaussian of `sigma` over 5 x 5 pixels.
-    """
+    """Read pixels up to `reach` away, bicubic, black outside; the noise is blurred by `sigma` over 5 x 5."""
     b, _, h, w = images.shape
     field = torch.from_numpy(noise.random((b, 2, h + 4, w + 4), dtype=np.float32))
     sigma = torch.from_numpy(drawn["sigma"])
@@ -82,9 +77,8 @@ def _draw_piecewise_affine(rng: Generator, n: int) -> Magnitudes:
 def _piecewise_affine(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Move the corners of a regular grid of `points` (rows, columns) at random, and the pixels with them.
 
-    The grid reaches from the first pixel to one past the last. `jitter` (y, x; row; column) moves its
-    corners, in units of the height and the width, but not out of the image. Each cell is two triangles, read
-    bilinearly from between the new places of their corners.
+    The grid reaches from the first pixel to one past the last. `jitter` (y, x; row; column) moves its corners
+    by shares of the height and width, but not out of the image. Each cell is two triangles, read bilinearly.
     """
     cells = drawn["points"] - 1
     nodes, size = [], images.shape[2:]
@@ -105,10 +99,9 @@ def _triangles(images: Tensor, cells: Tensor, nodes: Tensor) -> Tensor:
 
 
 def _hat(s: Tensor, t: Tensor) -> Tensor:
-    """Returns 1 at a grid point, 0 at the others, and linear values on the triangles in between.
+    """Returns 1 at a grid point, 0 at the others, linear on the triangles between, s rows and t columns away.
 
-    s and t are distances from the point in rows and in columns. Cells are cut along the diagonal between the
-    corners with the largest s and the largest t.
+    Cells are cut along the diagonal between the corners with the largest s and the largest t.
     """
     return (1 - torch.maximum(torch.maximum(s.abs(), t.abs()), (s + t).abs())).clamp_(min=0)
 
@@ -121,10 +114,7 @@ def _invert(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
 
 @_group_a()
 def _blur(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
-    """Average the 16 pixels that are two steps away, as Pillow's `ImageFilter.BLUR`.
-
-    The two outermost rows and columns stay as they are.
-    """
+    """Average the 16 pixels two steps away, as Pillow's `ImageFilter.BLUR`; two rows at each border stay."""
     h, w = images.shape[2:]
     result = images.clone()
     if min(h, w) < 5:
@@ -216,11 +206,7 @@ def _rain(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
 
 
 def _rain_layer(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
-    """Returns the image under a layer of drops: a pixel has a drop with probability `density`.
-
-    Drops are thinned out in places by `patchiness` and blurred in the direction `degrees` over a length of
-    `speed` times the image's size.
-    """
+    """Returns images under drops of some density, thinned in places, blurred by `speed` times the size."""
     b, _, h, w = images.shape
     small = [max(int(0.985 * side), 1) for side in (h, w)]
     density, patchiness = (drawn[name][:, None, None, None] for name in ("density", "patchiness"))
@@ -269,10 +255,7 @@ def _soften(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
 
 @_group_b(uniform(factor=(0, 2)), neutral={"factor": 1}, variant_of="sharpen")
 def _sharpness(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
-    """Smooth (`factor` 0), keep (1) or sharpen (2) the image, as Pillow's `ImageEnhance.Sharpness`.
-
-    The outermost rows and columns stay as they are.
-    """
+    """Smooth (`factor` 0), keep (1) or sharpen (2), as Pillow's `ImageEnhance.Sharpness`; borders stay."""
     return by_tiles(_sharpened, images, per_image(drawn["factor"]))
 
 

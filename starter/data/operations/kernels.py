@@ -2,19 +2,30 @@
 
 Numba compiles each function on first use (in less than a second) and keeps the result beside this file or in
 the user's cache folder. Every step is one float32 or integer operation, and the compiler may not reorder them
-(no `fastmath`), so that the bytes are the same on every machine. Arrays are copied by loops: for an array
-put into a slice, Numba compiles the text of an error for seconds. Images are uint8 (b, 3, h, w), contiguous;
-results are written to `out`, of the same kind. The module is long because most operations have a loop here.
+(no `fastmath`), so that the bytes are the same on every machine. Arrays are copied by loops: for an array put
+into a slice, Numba compiles the text of an error for seconds. Images are uint8 (b, 3, h, w), contiguous;
+results are written to `out`, of the same kind.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
-from starter.data.images.kernel import kernel
 from submission.arrays import BoolArray, FloatArray, IntArray, Pixels
 
 ROW_PIXELS = 512
 """Pixels that `warp_affine` reads at a time."""
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Returns the function, compiled on first use and kept beside its file or in the user's cache folder."""
+    try:
+        return njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # neither folder can be written
+        return njit(nogil=True)(function)
 
 
 @kernel
@@ -94,10 +105,7 @@ def _first_above(counts: NDArray[np.int32], pixels: int) -> int:
 
 @kernel
 def blend_with_grey(images: Pixels, factor: FloatArray, above: float, out: Pixels) -> None:
-    """Blend with Pillow's 16-bit grey: `factor` (b,) 0 gives grey, 1 the image.
-
-    `above` is added, and fractions are cut off.
-    """
+    """Blend with Pillow's 16-bit grey: `factor` (b,) 0 is grey, 1 the image; `above` is added, cut off."""
     more = np.float32(above)
     for i in range(len(images)):
         pixels, result = images[i].reshape(3, -1), out[i].reshape(3, -1)
@@ -153,10 +161,7 @@ def stretch_saturation(images: Pixels, factor: float, offset: FloatArray, above:
 
 @kernel
 def warp_affine(images: Pixels, inverse: FloatArray, applied: BoolArray, out: Pixels) -> None:
-    """Read each pixel (x, y, 1) at `inverse` (b, 2, 3) times it, bilinear and rounded; black from outside.
-
-    Images with `applied` (b,) false are copied.
-    """
+    """Read pixels (x, y, 1) at `inverse` (b, 2, 3) times them if `applied`; bilinear, black outside."""
     h, w = images.shape[2:]
     # A pixel is one integer, one byte per colour; a black frame of one pixel surrounds the image. Some
     # rows are read at once: long loops, and still in the processor's cache.
@@ -177,12 +182,7 @@ def warp_affine(images: Pixels, inverse: FloatArray, applied: BoolArray, out: Pi
             for k in range(rows):
                 y = np.float32(top_row + k)
                 _places(
-                    inverse[i],
-                    y,
-                    (h, w),
-                    corner=corner[k * w :],
-                    far_x=far_x[k * w :],
-                    far_y=far_y[k * w :],
+                    inverse[i], y, (h, w), corner=corner[k * w :], far_x=far_x[k * w :], far_y=far_y[k * w :]
                 )
             _gather(framed, np.uint64(w + 2), corner[: rows * w], corners)
             for c in range(3):
@@ -267,10 +267,7 @@ def _between(
 
 @kernel
 def less_square(images: Pixels, centre: FloatArray, share: FloatArray, out: Pixels) -> None:
-    """Write `centre` (b,) times a value minus `share` (b,) times the sum of its 3 x 3 neighbourhood, rounded.
-
-    Borders are reflected without repeating the edge.
-    """
+    """Write `centre` (b,) times a value less `share` (b,) times its 3 x 3, rounded; borders reflected."""
     h, w = images.shape[2:]
     # For an index that might be negative Numba counts from the end, which keeps a loop from being compiled to
     # vector instructions: the shifted copies are views that are all read from 0 on.
@@ -296,10 +293,7 @@ def less_square(images: Pixels, centre: FloatArray, share: FloatArray, out: Pixe
 def add_slopes(
     images: Pixels, padded: FloatArray, diagonal: FloatArray, straight: FloatArray, out: Pixels
 ) -> None:
-    """Add `diagonal` (b,) times the rise from top left to bottom right, `straight` (b,) times right and down.
-
-    Rounded. `padded` are the images with one pixel more at each side.
-    """
+    """Add `diagonal` (b,) times the rise to the lower right, `straight` times those right and down."""
     h, w = images.shape[2:]
     result = np.zeros(h * (w + 2), np.uint8)
     rows = result.reshape(h, w + 2)
@@ -322,9 +316,9 @@ def add_slopes(
 
 @kernel
 def blur(padded: FloatArray, weights: FloatArray, out: FloatArray) -> None:
-    """Blur planes (b, c, h + taps - 1, w + taps - 1) by `weights` (b, taps), down, then across, in float32.
+    """Blur planes (b, c, h + taps - 1, w + taps - 1) by `weights` (b, taps), down, then across: (b, c, h, w).
 
-    Tap is added after tap; weights of 0 at both ends are skipped. The result is (b, c, h, w).
+    Tap is added after tap in float32; weights of 0 at both ends are skipped.
     """
     h, w = out.shape[2:]
     wide, taps = padded.shape[3], weights.shape[1]

@@ -1,9 +1,7 @@
 """Operations that imitate photographs from elsewhere: framing, colour statistics, resampling.
 
-Collections of photographs differ as wholes, and their images vary about what they share. So each operation
-first draws values for the whole set (the size of objects, the brightness and contrast of photographs, the
-scale and quality at which they were kept), then varies images about them. Operations of the other groups
-draw magnitudes for each image alone, about no change.
+Collections differ as wholes, and their images vary about what they share: each operation first draws values
+for the whole set, then varies images about them. Other groups draw for each image alone, about no change.
 """
 
 from functools import partial
@@ -38,10 +36,7 @@ def _draw_reframe(rng: Generator, n: int) -> Magnitudes:
 
 @_natural(_draw_reframe, neutral={"scale": 1, "shift": 0})
 def _reframe(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
-    """Crop and resize: scale by `scale` (x, y) about the centre, move by `shift` times the size; bicubic.
-
-    The image is reflected outside.
-    """
+    """Scale by (x, y) about the centre, move by `shift` times the size; bicubic, reflected outside."""
     h, w = images.shape[2:]
     scale, shift = (torch.from_numpy(drawn[name]).float() for name in ("scale", "shift"))
 
@@ -71,8 +66,7 @@ def _draw_recolour(rng: Generator, n: int) -> Magnitudes:
 def _recolour(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Move channels' mean and deviation towards `mean` and `deviation` (b, 3) by `share` (b,), in [0, 1].
 
-    After Reinhard et al., Color Transfer between Images, 2001. A channel of one value keeps its deviation
-    of 0.
+    After Reinhard et al., Color Transfer between Images, 2001. A channel of one value keeps its deviation, 0.
     """
     mean, deviation, share = (per_image(drawn[name]) for name in ("mean", "deviation", "share"))
 
@@ -100,10 +94,7 @@ def _draw_reencode(rng: Generator, n: int) -> Magnitudes:
 
 @_natural(_draw_reencode, neutral={"scale": 1, "compression": 0}, variant_of="jpeg_compression")
 def _reencode(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
-    """Resize by `scale` with filter `there`, compress as JPEG of quality 100 - `compression`, resize `back`.
-
-    Only the quality varies within a set.
-    """
+    """Resize by `scale` with filter `there`, compress to JPEG quality 100 - `compression`, resize `back`."""
     h, w = images.shape[2:]
     scale, there, back = (drawn[name][0] for name in ("scale", "there", "back"))
     kept = _resized(images, max(round(h * scale), 1), max(round(w * scale), 1), FILTERS[there])

@@ -57,19 +57,11 @@ NO_MAGNITUDES = uniform()
 
 @dataclass(frozen=True)
 class Operation:
-    """A pixel operation that is applied to every image of a set, with magnitudes drawn image by image.
+    """A pixel operation on every image of a set, with magnitudes from `draw`(rng, n), (n, ...).
 
-    Attributes:
-        name: Name of the operation in recipes.
-        apply: Function (images uint8 (b, 3, h, w), magnitudes of these b images and params, noise) -> images
-            of the same shape and dtype. `noise` is the generator of pixel noise for these images. The input
-            is not changed.
-        draw: Function (rng, n) -> the magnitudes of n images, arrays whose first axis has length n.
-        parameters: Params by name, all of which a recipe has to give.
-        neutral: Magnitudes by name that leave an image (nearly) unchanged. Operations that give some have the
-            optional param `strength` in [0, 1], by default 1: magnitudes are neutral + strength * (drawn -
-            neutral).
-        variant_of: Name of the operation that does the same with other magnitudes, if there is one.
+    `apply` takes images uint8 (b, 3, h, w), which it does not change, their magnitudes with the params, and
+    the generator of their noise. A recipe gives all `parameters`. Magnitudes of `neutral` change an image
+    hardly or not; with some, the optional param `strength` s makes them neutral + s * (drawn - neutral).
     """
 
     name: str
@@ -132,11 +124,7 @@ TILE = 50
 
 
 def by_tiles(step: Callable[..., Tensor], images: Tensor, *others: Tensor) -> Tensor:
-    """Returns `to_uint8` of the output of `step` on uint8 images (b, 3, h, w) and other tensors (b, ...).
-
-    `step` returns float32 values, of each image independently. It is called with a few images at a time, so
-    that their values stay in the processor's cache.
-    """
+    """Returns `to_uint8` of `step`, which maps each image by itself: the few given at a time fit a cache."""
     result = torch.empty_like(images)
     tensors = (result, images, *others)
     for out, *part in zip(*(tensor.split(TILE) for tensor in tensors), strict=True):

@@ -27,14 +27,7 @@ POOL, MIX = "pool", "mix"
 
 @dataclass(frozen=True)
 class Mix:
-    """Specification of a mix.
-
-    Attributes:
-        name: Name of the mix.
-        seed: Seed of the drawn images and of their order.
-        ood_set: Name of the OOD set.
-        ind, ood: Numbers of IND and of OOD images.
-    """
+    """Specification of a mix: seed of the draw and of the order, numbers of IND and OOD images."""
 
     name: str
     seed: int
@@ -58,14 +51,7 @@ class Mix:
         return self.ind + self.ood
 
     def rows(self, ind_pool: int, ood_pool: int) -> tuple[IntArray, BoolArray]:
-        """Returns each image's row in its pool, int64 (n,), and True for images of the OOD pool, bool (n,).
-
-        No image is drawn twice.
-
-        Args:
-            ind_pool: Number of images of the IND pool.
-            ood_pool: Number of images of the OOD pool.
-        """
+        """Returns images' rows in their pools, int64 (n,), none twice, and True for OOD ones, bool (n,)."""
         drawn = []
         for stream, wanted, pool in ((MIX_IND, self.ind, ind_pool), (MIX_OOD, self.ood, ood_pool)):
             if wanted > pool:
@@ -142,9 +128,5 @@ def picked(ind: NDArray[Any], ood: NDArray[Any], rows: IntArray, is_ood: BoolArr
 
 
 def family(ood_set: str) -> str:
-    """Returns the family of an OOD set, its source: the name up to the first underscore.
-
-    >>> family("cifar100_people"), family("omniglot")
-    ('cifar100', 'omniglot')
-    """
+    """Returns the family of an OOD set, its source: the name up to the first underscore."""
     return ood_set.split("_")[0]

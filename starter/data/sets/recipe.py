@@ -73,23 +73,14 @@ SELECTIONS: dict[str, Mapping[str, Check]] = {
 
 @dataclass(frozen=True)
 class Recipe:
-    """Specification of a set made from a base.
+    """Specification of a set made from a base: its name, seed >= 0, and pairs (operation, params), in order.
 
-    Attributes:
-        name: Name of the set, at most 80 letters, digits and `_.-`.
-        seed: Seed of all draws, an int >= 0.
-        ops: Pairs (operation, params), in order. The first may select images: `sample {"n": 500}` draws n
-            without replacement, in random order; `resample_classes {"n": 500, "concentration": 0.5}` draws
-            class priors from a symmetric Dirichlet distribution, and n images without replacement by them
-            (the share of a class without further images goes to the others); `among {"n": 500, "rows":
-            "..."}` draws n of the images listed by `packed`, a sub-population. Without a selection the set is
-            the whole base in its order. The other operations are names in OPERATIONS, applied to every image.
-
-    >>> recipe = Recipe("train_0001", 7, (("sample", {"n": 500}), ("color", {})))
-    >>> recipe.to_json()
-    '{"name": "train_0001", "ops": [["sample", {"n": 500}], ["color", {}]], "seed": 7}'
-    >>> sorted(recipe.families)
-    ['color']
+    The first operation may select images, else the set is the whole base in its order: `sample {"n": 500}`
+    draws n without replacement, in random order; `resample_classes {"n": 500, "concentration": 0.5}` draws
+    class priors from a symmetric Dirichlet distribution, and n images without replacement by them (the share
+    of a class without further images goes to the others); `among {"n": 500, "rows": "..."}` draws n of the
+    images listed by `packed`, a sub-population. The other operations are names in OPERATIONS, applied to
+    every image.
     """
 
     name: str
@@ -154,11 +145,7 @@ class Recipe:
 
     @property
     def families(self) -> frozenset[str]:
-        """The families of its pixel operations.
-
-        Without pixel operations, they are {"class_prior"} if it resamples classes, {"sub_population"} if it
-        draws from listed images, else {"identity"}.
-        """
+        """The families of its pixel operations; without any, that of its selection."""
         pixel = frozenset(OPERATIONS[name].family for name, _ in self.pixel_ops) - {"identity"}
         alone = {"resample_classes": "class_prior", "among": "sub_population"}
         return pixel or frozenset({alone.get(self.selection or "", "identity")})
@@ -240,9 +227,8 @@ class Recipe:
 def _keep_freed_memory() -> None:
     """Have glibc's malloc reuse freed memory from now on; no-op without glibc.
 
-    It returns large blocks to the system, and getting them back page by page takes longer than the
-    operations. Freeing a block of nearly 32 MB, which is never touched, raises the threshold to that size
-    (`mallopt(3)`, M_MMAP_THRESHOLD).
+    Getting large blocks back from the system page by page takes longer than the operations. Freeing an
+    untouched block of nearly 32 MB raises the threshold to that size (`mallopt(3)`, M_MMAP_THRESHOLD).
     """
     torch.empty(31 << 20, dtype=torch.uint8)
 
@@ -250,9 +236,8 @@ def _keep_freed_memory() -> None:
 def _resample_classes(rng: Generator, labels: IntArray, n: int, concentration: float) -> IntArray:
     """Returns n of the images in random order, drawn without replacement by Dirichlet class priors.
 
-    Gumbel top-k: the n largest of log(prior / class size) + Gumbel noise are a weighted sample without
-    replacement. The log-priors are those of Gamma(a) variates, drawn as Gamma(a + 1) U^(1/a), which a small
-    concentration does not underflow.
+    Gumbel top-k: the n largest of log(prior / class size) + Gumbel noise. The log-priors are those of
+    Gamma(a) variates, drawn as Gamma(a + 1) U^(1/a), which a small concentration does not underflow.
     """
     classes, members, counts = np.unique(labels, return_inverse=True, return_counts=True)
     uniform = 1 - rng.random(len(classes))
@@ -271,21 +256,11 @@ def draw_recipes(
     clusters: IntArray | None = None,
     **policy: Any,
 ) -> list[Recipe]:
-    """Returns `count` recipes for sets of n images, named ``<prefix>_0001`` and so on.
+    """Returns `count` recipes for sets of n images, named ``<prefix>_0001`` ...; a larger count appends.
 
-    A larger `count` appends recipes. Groups joined by "+" take turns, set by set. For each set, the number of
-    operations is drawn uniformly from the inclusive range `ops_per_set`, then that many distinct operations
-    of GROUPS[group] in random order, then their parameters, uniformly. With probability `prior_share` its
-    classes are resampled with `concentration`, else its images are a plain sample. With probability
-    `weak_share` a strength below 1 is drawn for all its operations. These are fields of `Policy`; those that
-    are not given in `policy` (or empty) are the group's in POLICIES.
-
-    `clusters` are the cluster of each base image, int64, numbered from hard to easy; a sub-population
-    consists of neighbouring clusters, see `neighbours`. Without them these sets are plain samples, and all
-    others are the same.
-
-    >>> [recipe.name for recipe in draw_recipes("default", 2, seed=0, n=500)]
-    ['train_0001', 'train_0002']
+    Groups joined by "+" take turns, set by set. `policy` are fields of `Policy`; those that are not given (or
+    empty) are the group's. `clusters` are the cluster of each base image, int64, from hard to easy: a
+    sub-population is neighbouring ones, see `neighbours`, and a plain sample without them.
     """
     groups = groups_of(group)
     changed = {name: value for name, value in policy.items() if value != ()}
@@ -303,7 +278,9 @@ def _selection(policy: Policy, rng: Generator, n: int, clusters: IntArray | None
     """Returns the operation that selects the n images of a set."""
     kind = rng.random()
     if kind < policy.prior_share:
-        return "resample_classes", {"n": n, "concentration": _log_uniform(rng, *policy.concentration)}
+        low, high = policy.concentration
+        drawn = low if low == high else float(f"{np.exp(rng.uniform(np.log(low), np.log(high))):.3g}")
+        return "resample_classes", {"n": n, "concentration": drawn}
     if kind < policy.prior_share + policy.part_share:
         place = rng.random()
         if clusters is not None:
@@ -321,22 +298,11 @@ def _pixel_ops(group: str, policy: Policy, rng: Generator) -> list[tuple[str, Pa
 
 
 def neighbours(clusters: IntArray, n: int, place: float) -> IntArray:
-    """Returns the indices of the images in the clusters nearest to a position, at least n if possible.
-
-    Args:
-        clusters: Cluster of each image, int64 (m,).
-        n: Smallest number of images; if there are fewer, all are returned.
-        place: Position in the order of clusters, in [0, 1], from the first to the last.
-    """
+    """Returns at least n images of the clusters (m,) nearest to a place in [0, 1] of their order, or all."""
     count = int(clusters.max()) + 1
     nearest = np.argsort(np.abs(np.arange(count) - place * (count - 1)), kind="stable")
     sizes = np.cumsum(np.bincount(clusters, minlength=count)[nearest])
     return np.flatnonzero(np.isin(clusters, nearest[: np.searchsorted(sizes, n) + 1]))
-
-
-def _log_uniform(rng: Generator, low: float, high: float) -> float:
-    """Returns a log-uniform random number, to three digits; without a draw if both ends are equal."""
-    return low if low == high else float(f"{np.exp(rng.uniform(np.log(low), np.log(high))):.3g}")
 
 
 MAX_BYTES = 1 << 26

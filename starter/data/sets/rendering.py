@@ -40,13 +40,7 @@ class Rendering(Protocol):
 
 @dataclass(frozen=True)
 class FromRecipe:
-    """A rendering of a recipe from its base.
-
-    Attributes:
-        recipe: Recipe of the set.
-        base: Images that the set is made of.
-        called: Name of the set, which may be any text; None for the recipe's name.
-    """
+    """A rendering of a recipe from its base, `called` by any text; None for the recipe's name."""
 
     recipe: Recipe
     base: ImageSet
@@ -98,11 +92,7 @@ class FromRecipe:
 
 @dataclass(frozen=True)
 class FromFile:
-    """A set in an ``.npz`` file whose SHA-256 is known; the file is read only when its pixels are needed.
-
-    Attributes:
-        size: Declared number of images.
-    """
+    """A set in an ``.npz`` file of known SHA-256 and size, which is read only when pixels are needed."""
 
     name: str
     path: Path

@@ -39,16 +39,10 @@ _FILES = ("[!.]*.npy", "[!.]*/data.npy", "[!.]*/[!.]*/data.npy")
 
 @dataclass(frozen=True)
 class StoredSet:
-    """A set in .npy files, before reading.
+    """A set in .npy files, before reading: `path` is its folder or file of images, `name` its last part.
 
-    Attributes:
-        path: Path of its folder or its file of images; for a severity, the path of the file without ".npy",
-            followed by the severity, as in ``CIFAR-10-C/fog/3``.
-        name: Last part of the path without the severity, as in "fog".
-        images: File of the images.
-        labels: File of the labels; None for none.
-        severity: Severity, 1 to 5, if the file holds five blocks; else None.
-        known: False for a file of a name that no layout but CIFAR-10-C's has.
+    A severity's path is that of the file of all five without ".npy", and the severity: ``CIFAR-10-C/fog/3``.
+    `known` is False for a file of a name that no layout but CIFAR-10-C's has.
     """
 
     path: Path
@@ -66,9 +60,8 @@ class StoredSet:
 def stored_sets(path: Path) -> tuple[StoredSet, ...]:
     """Returns the sets that `path` names, sorted; none where it leads to no .npy file of images.
 
-    `path` is a folder as above (for ``data.npy`` up to two levels above it), a file of images, or what
-    `StoredSet.path` is, with or without the severity. Files of any other name count alone, named, or in a
-    folder without sets of another layout.
+    It is a folder as above (for ``data.npy`` up to two levels above), a file of images, or a `StoredSet.path`
+    with or without the severity. Files of other names count alone, or in a folder of no other layout.
     """
     if path.is_dir():
         inside = (file for pattern in _FILES for file in path.glob(pattern) if is_visible(file.name))
@@ -92,19 +85,9 @@ def stored_set(path: Path) -> StoredSet | None:
 
 
 def load_stored(
-    stored: StoredSet,
-    classes: Sequence[str],
-    rows: NDArray[np.integer] | None = None,
-    fit: Fit | None = None,
+    stored: StoredSet, classes: Sequence[str], rows: NDArray[np.integer] | None = None, fit: Fit | None = None
 ) -> ImageSet:
-    """Returns the images of a set, with labels if it has some; other rows of its files are not read.
-
-    Args:
-        stored: Set to read.
-        classes: Names of the classes in label order; those of CIFAR-10, as usual, for the collections above.
-        rows: Indices (m,) of the images, in their order; None for all.
-        fit: Size of the images; by default their own.
-    """
+    """Returns the images of a set at `rows` (m,), with labels, indices of `classes`, if it has some."""
     chosen = np.array(_rows(stored))
     if rows is not None:
         chosen = chosen[rows]

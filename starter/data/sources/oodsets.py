@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.random import Generator
 
 from starter.data.images.files import Tree, open_tree, tell_strays
 from starter.data.images.imageset import ImageSet
@@ -42,17 +41,10 @@ def load_ood_sets(
     seed: int = 0,
     stream: Worded = OOD_IMAGES,
 ) -> dict[str, ImageSet]:
-    """Returns the OOD sets at `path` by name, without those that overlap with the IND classes.
+    """Returns the OOD sets at `path` by name, without those that overlap with the IND classes, and `exclude`.
 
-    Args:
-        path: Path of a folder or zip with one folder per data set, and images at any depth below; "" for the
-            embedded sets.
-        classes: Names of the IND classes; the sets in `OVERLAPPING` for them are omitted.
-        fit: Size of the images, the source's in a competition, and the allowed fraction of unreadable ones.
-        exclude: Names of further sets to omit.
-        limit: Largest number of images of each set, drawn uniformly by `seed`.
-        seed: Seed of the draw, and of the embedded images.
-        stream: Stream of random numbers for the draw.
+    The path is of a folder or zip with one folder per data set, and images at any depth below; "" of the
+    embedded sets. Of each set at most `limit` images are drawn uniformly by `seed` from the `stream`.
     """
     if not path:
         embedded = other_glyphs(seed)
@@ -61,17 +53,17 @@ def load_ood_sets(
     with open_tree(Path(path)) as tree:
         files = _named(tree)
         kept = kept_sets(list(files), classes, exclude)
-        with progress(kept, "read OOD sets", unit="sets") as names:
-            return {
-                name: _read(tree, name, files[name], fit, limit=limit, rng=stream(seed, name))
-                for name in names
-            }
+        sets = {}
+        for name in progress(kept, "read OOD sets", unit="sets"):
+            rows = np.sort(stream(seed, name).permutation(len(files[name]))[:limit])
+            sets[name] = ImageSet(name, read_images(tree, [files[name][row] for row in rows], fit)[0])
+        return sets
 
 
 def load_ind_images(path: str, fit: Fit) -> ImageSet:
     """Returns all images below `path`, a folder or zip of images of the IND classes, without labels."""
     with open_tree(Path(path)) as tree:
-        if not (files := tree.every_image()):
+        if not (files := tree.every_image):
             raise unusable(tree.path, "no images in it")
         return ImageSet("ind", read_images(tree, files, fit)[0])
 
@@ -94,12 +86,7 @@ def set_name(folder: str) -> str:
 
 
 def without_shared(sets: Mapping[str, ImageSet], ind: Sequence[ImageSet]) -> dict[str, ImageSet]:
-    """Returns the sets without images that are also IND or in an earlier set; empty sets are omitted.
-
-    Args:
-        sets: OOD sets by name.
-        ind: Sets with every IND image.
-    """
+    """Returns the sets without images that are also IND or in an earlier set; empty sets are omitted."""
     seen = {digest for images in ind for digest in images.hashes()}
     kept = {}
     for name, images in sets.items():
@@ -109,13 +96,7 @@ def without_shared(sets: Mapping[str, ImageSet], ind: Sequence[ImageSet]) -> dic
 
 
 def kept_sets(known: Sequence[str], classes: Sequence[str], exclude: Iterable[str]) -> list[str]:
-    """Returns the names of the OOD sets that are not excluded.
-
-    Args:
-        known: Names of OOD sets.
-        classes: Names of the IND classes; the sets in `OVERLAPPING` for them are omitted.
-        exclude: Further names to omit, in lower or upper case.
-    """
+    """Returns the `known` names of OOD sets without `OVERLAPPING` ones and those to `exclude`."""
     unwanted = {name.casefold() for name in exclude}
     if strange := sorted(unwanted - {name.casefold() for name in known}):
         raise UnusableInput(f"--exclude {strange[0]}: no such OOD set; there are {', '.join(known)}")
@@ -134,14 +115,7 @@ def _named(tree: Tree) -> dict[str, tuple[str, ...]]:
         if reason:
             raise unusable(tree.path / folder, reason)
         files[name] = images
-    tell_strays(tree.path, sorted(set(tree.files) - set(tree.every_image())))
+    tell_strays(tree.path, sorted(set(tree.files) - set(tree.every_image)))
     if not files:
         raise unusable(tree.path, "one folder per OOD data set is expected, and there is none with images")
     return files
-
-
-def _read(
-    tree: Tree, name: str, files: Sequence[str], fit: Fit, limit: int | None, rng: Generator
-) -> ImageSet:
-    chosen = np.sort(rng.permutation(len(files))[:limit])
-    return ImageSet(name, read_images(tree, [files[i] for i in chosen], fit)[0])

@@ -9,11 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from starter.data.images.arrays import as_set, read_arrays
-from starter.data.images.classes import places
-from starter.data.images.files import Tree, container, is_visible, open_tree
-from starter.data.images.imageset import ImageSet
+from starter.data.images.files import Tree, cache_folder, container, is_visible, open_tree
+from starter.data.images.imageset import ImageSet, places
 from starter.data.images.reading import Fit, read_images, tell_sameness
-from starter.data.sources.download import cache_folder
 from starter.data.sources.glyphs.digits import glyph_splits
 from starter.data.sources.npy_sets import load_stored, stored_set, stored_sets
 from starter.data.sources.splits import Splits, hold_out, split
@@ -27,21 +25,12 @@ _CIFAR10_FOLDER = "cifar-10-batches-py"
 
 
 def load_source(spec: str, seed: int = 0, fit: Fit | None = None) -> Splits:
-    """Returns the splits of a source of labelled images.
+    """Returns the splits of a source of labelled images; duplicates are left out, which a line says.
 
-    Duplicate images are omitted, and their number is printed. Without a test split, half of each class is
-    held out instead, shuffled by `seed`; the classifier must have been trained on the other half only, which
-    is `train`.
-
-    Args:
-        spec: Key of `SOURCES` or a path: a folder or zip of ``<class>/<image>``, or of
-            ``train/<class>/<image>`` and ``test/<class>/<image>``; a folder inside a zip, as in
-            ``photos.zip/animals``; an ``.npz`` with `images` (n, h, w, 3), `labels` (n,) and
-            optionally `classes` (k,), their names; or torchvision's folder of CIFAR-10. Classes are in the
-            order of their sorted names (`in_order`), those of an ``.npz`` in its own. Images may be in
-            subfolders of the classes' folders.
-        seed: Seed of the splits, and of the images of "glyphs".
-        fit: Size of the images of a path; by default the most common one.
+    `spec` is a key of `SOURCES` or a path: a folder or zip of ``<class>/<image>`` or of these in ``train/``
+    and ``test/``; a folder inside a zip; an ``.npz`` with `images`, `labels` and optionally the `classes`'
+    names; or torchvision's folder of CIFAR-10. Without a test split, half of each class is held out, shuffled
+    by `seed`; the classifier must have been trained on the other half only, which is `train`.
     """
     fit = fit or Fit()
     if spec in SOURCES:
@@ -71,9 +60,8 @@ def load_source(spec: str, seed: int = 0, fit: Fit | None = None) -> Splits:
 def set_names(path: str | Path, classes: Sequence[str] = ()) -> list[str]:
     """Returns the paths of the labelled sets at `path`, sorted, for `load_images`.
 
-    A folder or zip of ``<set>/<class>/<image>`` holds several sets, as do a folder of ``.npz`` files and the
-    layouts of `starter.data.sources.npy_sets`; anything else that `load_images` reads is one set. Folders
-    below those of `classes` are parts of a class, not classes of a set.
+    A folder or zip of ``<set>/<class>/<image>``, a folder of ``.npz`` files and layouts of `npy_sets` hold
+    several. Folders below those of `classes` are parts of a class, not classes of a set.
     """
     path = Path(path)
     if stored := stored_sets(path):
@@ -89,22 +77,12 @@ def set_names(path: str | Path, classes: Sequence[str] = ()) -> list[str]:
 
 
 def load_images(
-    path: str | Path,
-    classes: Sequence[str],
-    limit: int | None = None,
-    seed: int = 0,
-    fit: Fit | None = None,
+    path: str | Path, classes: Sequence[str], limit: int | None = None, seed: int = 0, fit: Fit | None = None
 ) -> ImageSet:
     """Returns one labelled set with natural shift, named after the last part of `path`, in its files' order.
 
-    Args:
-        path: Path of a folder or zip of ``<class>/<image>``, of a folder in a zip, of a set in a layout of
-            `sources.npy_sets`, or of an ``.npz`` as in `load_source` (without `classes`, its labels are
-            indices of the given ones).
-        classes: Class names of the source in label order; the set may lack some of them.
-        limit: Largest number of images, drawn uniformly by `seed`; None for all.
-        seed: Seed of the draw.
-        fit: Size of the images, the source's in a competition; by default the most common one.
+    See `set_names` for the path; the labels of an ``.npz`` without `classes` are indices of the given ones.
+    At most `limit` images are drawn uniformly by `seed`.
     """
     path, fit = Path(path), fit or Fit()
     if (stored := stored_set(path)) is not None:
@@ -117,7 +95,9 @@ def load_images(
         if _holds_sets(tree, classes):
             first, names = tree.folders(2)[0], ", ".join(tree.folders(2))
             raise unusable(path, f"holds several sets ({names}); name one, as in {path / first}")
-        return _tree_set(tree, _name(path), classes, fit, limit=limit, seed=seed)
+        name = composed(path.resolve().name)
+        name = name[:-4] if name.lower().endswith(".zip") else name
+        return _tree_set(tree, name, classes, fit, limit=limit, seed=seed)
 
 
 def _cifar10(folder: Path, seed: int) -> Splits:
@@ -166,13 +146,7 @@ def _tree_splits(tree: Tree, seed: int, fit: Fit) -> Splits:
         raise unusable(tree.path, reason)
     classes = _checked(tree.path, tree.folders(1))
     images = _tree_set(tree, printable(tree.path), classes, fit)
-    return _halved(classes, _without_repeats(images, set()), seed)
-
-
-def _halved(classes: tuple[str, ...], images: ImageSet, seed: int) -> Splits:
-    """Returns the splits of images that nobody divided: half of each class are training images."""
-    train, test = hold_out(images, seed)
-    return split(classes, train, test, seed)
+    return split(classes, *hold_out(_without_repeats(images, set()), seed), seed)
 
 
 def _given_splits(tree: Tree, seed: int, fit: Fit) -> Splits:
@@ -194,12 +168,7 @@ def _without_repeats(images: ImageSet, seen: set[bytes]) -> ImageSet:
 
 
 def _tree_set(
-    tree: Tree,
-    name: str,
-    classes: Sequence[str],
-    fit: Fit,
-    limit: int | None = None,
-    seed: int = 0,
+    tree: Tree, name: str, classes: Sequence[str], fit: Fit, limit: int | None = None, seed: int = 0
 ) -> ImageSet:
     folders, files = tree.folders(1), tree.images(1)
     numbers = dict(zip(folders, places(folders, classes, tree.path), strict=True))
@@ -213,7 +182,7 @@ def _array_splits(path: Path, seed: int, fit: Fit) -> Splits:
     named, images = _arrays(path)
     classes = _checked(path, named or tuple(str(number) for number in range(images.truth.max() + 1)))
     images = ImageSet(printable(path), fit.all(images.images), images.labels)
-    return _halved(classes, _without_repeats(images, set()), seed)
+    return split(classes, *hold_out(_without_repeats(images, set()), seed), seed)
 
 
 def _array_set(path: Path, classes: Sequence[str], limit: int | None, seed: int, fit: Fit) -> ImageSet:
@@ -239,12 +208,6 @@ def _checked(path: Path, classes: tuple[str, ...]) -> tuple[str, ...]:
     if len(classes) < 2 or len(set(classes)) < len(classes):
         raise unusable(path, f"two or more different classes are needed, got {', '.join(classes)}")
     return classes
-
-
-def _name(path: Path) -> str:
-    """Returns the name of a set at a path: that of its folder, or of its zip without the suffix."""
-    name = composed(path.resolve().name)
-    return name[:-4] if name.lower().endswith(".zip") else name
 
 
 def _drawn(n: int, limit: int | None, seed: int) -> IntArray:

@@ -18,13 +18,8 @@ LEAST = 10  # images of each class, so that every part gets one
 class Splits:
     """The labelled images of one source, each in exactly one part (but see `as_in_datacv`).
 
-    Attributes:
-        classes: Names of the k classes, in label order.
-        train: Training images of the classifier; no calibration uses them.
-        reference: Images for thresholds, temperatures and other calibration with labels.
-        meta_base: Images for meta-train sets.
-        val_base: Images for validation sets, which are labelled for participants.
-        test_base: Images for hidden test sets, without images of `val_base`.
+    `train` is the classifier's; `reference` is for thresholds and other calibration with labels; `meta_base`
+    for meta-train sets, `val_base` for labelled validation sets, `test_base` for hidden test sets.
     """
 
     classes: tuple[str, ...]
@@ -35,10 +30,7 @@ class Splits:
     test_base: ImageSet
 
     def as_in_datacv(self) -> "Splits":
-        """Returns the DataCV challenge's own division: all test images in meta-base, val-base and test-base.
-
-        Test sets then have the same images as meta-train sets, so such a competition is practice.
-        """
+        """Returns DataCV's division, for practice: meta-, val- and test-base have all test images."""
         whole = ImageSet.joined("", (self.meta_base, self.reference, self.val_base, self.test_base))
         meta, val, test = (replace(whole, name=f"{part}_base") for part in ("meta", "val", "test"))
         return replace(self, meta_base=meta, val_base=val, test_base=test)
@@ -58,11 +50,7 @@ class Splits:
 
 
 def split(classes: tuple[str, ...], train: ImageSet, test: ImageSet, seed: int) -> Splits:
-    """Divide the labelled `test` images: reference 20 %, meta-base 40 %, val-base 10 %, test-base 30 %.
-
-    Shuffled and stratified by `seed`: of CIFAR-10's 10,000 test images 2,000 / 4,000 / 1,000 / 3,000, equally
-    many of each class. The parts are disjoint and none is ordered by class.
-    """
+    """Divide `test`, stratified: reference 20 %, meta-base 40 %, val-base 10 %, test-base 30 %."""
     counts = np.bincount(test.truth, minlength=len(classes))
     if (least := counts.min()) < LEAST:
         reason = f"{least} test images of class {classes[counts.argmin()]!r}; {LEAST} of each are needed"

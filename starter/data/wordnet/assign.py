@@ -20,8 +20,8 @@ Palmer's values differ.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +40,7 @@ _NONE = 10_000
 
 def path_similarity(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> FloatArray:
     """Returns 1 / (1 + p), p the edges of the shortest path, of each `first` (n) and `second` (m): (n, m)."""
-    return 1 / (1.0 + _Ways(wordnet, first, second).shortest())
+    return 1 / (1.0 + _measured(wordnet, first, second)[0])
 
 
 def wu_palmer(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> FloatArray:
@@ -49,66 +49,49 @@ def wu_palmer(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> 
     The deepest synset above both is the one whose shortest path to the root is longest; its depth in the
     formula is its longest path. Of several equally deep it is the one in `first`, or the first by name.
     """
-    return _Ways(wordnet, first, second).wu_palmer()
+    return _measured(wordnet, first, second)[1]
 
 
 def mean_similarity(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> FloatArray:
     """Returns the mean of the three measures, in (0, 1]: (n, m). Leacock & Chodorow's is divided by log 2D.
 
-    Source: Recalcati et al. 2023, Toward a Realistic Benchmark for Out-of-Distribution Detection, section IV.
-    The paper does not say how the measures are scaled.
+    Source: Recalcati et al. 2023, section IV, which does not say how the measures are scaled.
     """
-    ways = _Ways(wordnet, first, second)
-    edges = ways.shortest()
-    leacock = 1 - np.log(1.0 + edges) / _depth(wordnet)
-    return (1 / (1.0 + edges) + leacock + ways.wu_palmer()) / 3
+    edges, palmer = _measured(wordnet, first, second)
+    largest = np.log(2 * max(most for _, most in wordnet.depths.values()))
+    leacock = 1 - np.log(1.0 + edges) / largest
+    return (1 / (1.0 + edges) + leacock + palmer) / 3
 
 
-def _depth(wordnet: WordNet) -> float:
-    """Returns log 2D, the largest value of Leacock & Chodorow's measure."""
-    return float(np.log(2 * max(most for _, most in wordnet.depths.values())))
+def _measured(
+    wordnet: WordNet, first: Sequence[str], second: Sequence[str]
+) -> tuple[NDArray[np.int16], FloatArray]:
+    """Returns the edges of the shortest path of each pair (n, m), and Wu & Palmer's similarity."""
+    above = [wordnet.ancestors(synset) for synset in first]
+    deepest_first = sorted(
+        set().union(*above), key=lambda synset: (-wordnet.depths[synset][0], wordnet.name(synset))
+    )
+    least, most = np.array([wordnet.depths[synset] for synset in deepest_first]).T
+    columns = {synset: column for column, synset in enumerate(deepest_first)}
+    up, other = _edges(above, columns), _edges([wordnet.ancestors(synset) for synset in second], columns)
+    edges, palmer = np.empty((len(up), len(other)), np.int16), np.empty((len(up), len(other)))
+    for row, (synset, own) in enumerate(zip(first, up, strict=True)):
+        shared = np.flatnonzero(own < _NONE)
+        edges[row] = (other[:, shared] + own[shared]).min(1)
+        shared = shared[np.lexsort((shared, shared != columns[synset], -least[shared]))]
+        lowest = shared[(other[:, shared] < _NONE).argmax(1)]
+        ways = own[lowest] + other[np.arange(len(other)), lowest]
+        palmer[row] = 2 * (most[lowest] + 1) / (2 * (most[lowest] + 1) + ways)
+    return edges, palmer
 
 
-class _Ways:
-    """The paths from two lists of synsets up to all synsets that are above any of the first list."""
-
-    def __init__(self, wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> None:
-        above = [wordnet.ancestors(synset) for synset in first]
-        columns = sorted(
-            set().union(*above), key=lambda synset: (-wordnet.depths[synset][0], wordnet.name(synset))
-        )
-        self.numbers = {synset: number for number, synset in enumerate(columns)}  # deepest first
-        self.depths = np.array([wordnet.depths[synset][1] + 1 for synset in columns])
-        self.least = np.array([wordnet.depths[synset][0] for synset in columns])
-        self.up = self._edges(above)
-        self.other = self._edges([wordnet.ancestors(synset) for synset in second])
-        self.own = [self.numbers[synset] for synset in first]
-
-    def _edges(self, above: Sequence[dict[str, int]]) -> NDArray[np.int16]:
-        edges = np.full((len(above), len(self.numbers)), _NONE, np.int16)
-        for row, found in enumerate(above):
-            known = {self.numbers[synset]: count for synset, count in found.items() if synset in self.numbers}
-            edges[row, list(known)] = list(known.values())
-        return edges
-
-    def shortest(self) -> NDArray[np.int16]:
-        """Returns the number of edges of the shortest path of each pair (n, m)."""
-        found = np.empty((len(self.up), len(self.other)), np.int16)
-        for row, up in enumerate(self.up):
-            shared = np.flatnonzero(up < _NONE)
-            found[row] = (self.other[:, shared] + up[shared]).min(1)
-        return found
-
-    def wu_palmer(self) -> FloatArray:
-        """Returns Wu & Palmer's similarity of each pair (n, m)."""
-        found = np.empty((len(self.up), len(self.other)))
-        for row, (up, own) in enumerate(zip(self.up, self.own, strict=True)):
-            above = np.flatnonzero(up < _NONE)
-            above = above[np.lexsort((above, above != own, -self.least[above]))]
-            chosen = above[(self.other[:, above] < _NONE).argmax(1)]
-            ways = up[chosen] + self.other[np.arange(len(self.other)), chosen]
-            found[row] = 2 * self.depths[chosen] / (2 * self.depths[chosen] + ways)
-        return found
+def _edges(above: Sequence[dict[str, int]], columns: Mapping[str, int]) -> NDArray[np.int16]:
+    """Returns the number of edges from each synset up to those of the columns, `_NONE` without a path."""
+    edges = np.full((len(above), len(columns)), _NONE, np.int16)
+    for row, found in enumerate(above):
+        known = {columns[synset]: count for synset, count in found.items() if synset in columns}
+        edges[row, list(known)] = list(known.values())
+    return edges
 
 
 NEAR = 0.60
@@ -127,10 +110,7 @@ def assigned(
     candidates: Sequence[Matches],
     judge: Callable[[str, Match, Match, float], Verdict],
 ) -> list[ClassEntry]:
-    """Returns the ID classes, then every candidate, dropped if it is unmatched.
-
-    `judge` decides by its synset, its match, the nearest ID class and their similarity.
-    """
+    """Returns ID classes, then candidates as `judge`(synset, match, nearest ID class, similarity) says."""
     if not known.by_synset:
         raise UnusableInput(f"{known.source}: no ID class has a synset; name some by --overrides")
     entries = []
@@ -166,24 +146,14 @@ def assigned(
 
 
 def similarity_benchmark(
-    wordnet: WordNet,
-    known: Matches,
-    candidates: Sequence[Matches],
-    threshold: float,
-    hyponyms: bool = False,
+    wordnet: WordNet, known: Matches, candidates: Sequence[Matches], threshold: float, hyponyms: bool = False
 ) -> list[ClassEntry]:
     """Assign every candidate class by its distance to the nearest ID class, 1 - mean similarity.
 
-    Up to `threshold` it is ID (oodness 0 if the synset is that of an ID class, else 1), up to `NEAR` it is
-    near (2), beyond it far (3). Source: Recalcati et al. 2023, section IV.
-
-    Args:
-        wordnet: Taxonomy.
-        known: ID classes; they come first in the manifest.
-        candidates: Classes to assign, by source.
-        threshold: Largest distance of ID classes, in [0, 1]; .40, .45 and .50 are the paper's.
-        hyponyms: True to assign hyponyms of ID classes to ID at any distance (oodness 1), unlike the paper:
-            by its measure a golden retriever is as far from a dog as a gazelle from a deer.
+    Up to `threshold` (.40, .45 or .50 in the paper) it is ID (oodness 0 if the synset is an ID class's, else
+    1), up to `NEAR` near (2), beyond it far (3). `hyponyms` of ID classes are ID (1) at any distance, unlike
+    in the paper: by its measure a golden retriever is as far from a dog as a gazelle from a deer. Source:
+    Recalcati et al. 2023, section IV.
     """
     if not 0 <= threshold <= NEAR:
         raise UnusableInput(f"--threshold {threshold:g}: 0 to {NEAR:g}, the largest distance of near classes")
@@ -231,20 +201,23 @@ def prune(
 
     Of the remaining classes, sisters (with a hypernym in common with an ID class) are near, oodness 2, and
     the others far, 3. A dropped class has oodness 0 if it is an ID class, 1 in steps 2, 3 and 5, else none.
-
-    Args:
-        wordnet: Taxonomy.
-        known: ID classes.
-        pool: Classes to prune, by source.
-        excluded: Synsets in a form for `WordNet.synset`.
     """
-    boundary = _Boundary(wordnet, known, [wordnet.synset(name) for name in excluded])
+    labels = {synset: match.called(wordnet) for synset, match in known.by_synset.items()}
+    below: dict[str, list[str]] = {}
+    children: dict[str, list[str]] = {}
+    for synset in labels:
+        for above in wordnet.ancestors(synset):
+            below.setdefault(above, []).append(synset)
+        for hypernym in wordnet.hypernyms[synset]:
+            children.setdefault(hypernym, []).append(synset)
+    steps = partial(_step, wordnet, labels, below, {wordnet.synset(name) for name in excluded})
 
     def judge(synset: str, match: Match, neighbour: Match, similarity: float) -> Verdict:
-        step, details = boundary.judge(synset)
+        step, details = steps(synset)
         if step:
             return _OODNESS[step], "dropped", f"{step} {details}"
-        if not (related := boundary.related(synset)):
+        sisters = (each for hypernym in wordnet.hypernyms[synset] for each in children.get(hypernym, ()))
+        if not (related := list(dict.fromkeys(labels[each] for each in sisters))):
             return 3, "far", "no ID class shares a hypernym"
         more = f" and {len(related) - 3} more" * (len(related) > 3)
         return 2, "near", f"sister of {', '.join(related[:3])}{more}"
@@ -255,77 +228,47 @@ def prune(
 _OODNESS = {"ID class": 0, "hypernym": 1, "hyponym": 1, "covariate shift": 1, "excluded": None}
 
 
-class _Boundary:
-    """The boundary of the ID classes in the taxonomy."""
-
-    def __init__(self, wordnet: WordNet, known: Matches, excluded: Sequence[str]) -> None:
-        self.wordnet, self.excluded = wordnet, set(excluded)
-        self.labels = {synset: match.called(wordnet) for synset, match in known.by_synset.items()}
-        self.below: dict[str, list[str]] = {}
-        self.children: dict[str, list[str]] = {}
-        for synset in self.labels:
-            for above in wordnet.ancestors(synset):
-                self.below.setdefault(above, []).append(synset)
-            for hypernym in wordnet.hypernyms[synset]:
-                self.children.setdefault(hypernym, []).append(synset)
-
-    def judge(self, synset: str) -> tuple[str, str]:
-        """Returns the step that drops a synset and its details; ("", "") if it is kept."""
-        if synset in self.labels:
-            return "ID class", self.labels[synset]
-        if under := self.below.get(synset):
-            return "hypernym", f"of {self.labels[under[0]]}"
-        above = self.wordnet.ancestors(synset)
-        if own := next((each for each in above if each in self.labels), None):
-            return "hyponym", f"of {self.labels[own]}"
-        if root := next((each for each in above if each in self.excluded), None):
-            return "excluded", f"below {self.wordnet.name(root)}"
-        for each in above:
-            if len(under := self.below.get(each, [])) == 1:
-                only = f"as of the ID classes only {self.labels[under[0]]} is"
-                return "covariate shift", f"below {self.wordnet.name(each)}, {only}"
-        return "", ""
-
-    def related(self, synset: str) -> list[str]:
-        """Returns the ID classes with which a synset has a hypernym in common."""
-        shared = (self.children.get(hypernym, ()) for hypernym in self.wordnet.hypernyms[synset])
-        return list(dict.fromkeys(self.labels[each] for some in shared for each in some))
+def _step(
+    wordnet: WordNet,
+    labels: Mapping[str, str],
+    below: Mapping[str, list[str]],
+    excluded: Collection[str],
+    synset: str,
+) -> tuple[str, str]:
+    """Returns the step that drops a synset and its details; ("", "") if it is kept."""
+    if synset in labels:
+        return "ID class", labels[synset]
+    if under := below.get(synset):
+        return "hypernym", f"of {labels[under[0]]}"
+    above = wordnet.ancestors(synset)
+    if own := next((each for each in above if each in labels), None):
+        return "hyponym", f"of {labels[own]}"
+    if root := next((each for each in above if each in excluded), None):
+        return "excluded", f"below {wordnet.name(root)}"
+    for each in above:
+        if len(under := below.get(each, [])) == 1:
+            only = f"as of the ID classes only {labels[under[0]]} is"
+            return "covariate shift", f"below {wordnet.name(each)}, {only}"
+    return "", ""
 
 
-@dataclass(frozen=True)
-class Rule:
-    """The rule that assigns candidates.
-
-    Attributes:
-        name: similarity or pruning.
-        threshold: Similarity: largest distance of a class that is ID.
-        hyponyms: Similarity: True if all kinds of an ID class count as ID.
-        exclude: Pruning: synsets to drop; () for organisms, "none" for no synset.
-    """
-
-    name: str = "similarity"
-    threshold: float = 0.45
-    hyponyms: bool = False
-    exclude: Sequence[str] = ()
-
-    def __post_init__(self) -> None:
-        if self.name not in RULES:
-            raise UnusableInput(f"--rule {self.name!r} is unknown; there are {', '.join(RULES)}")
-
-    def assign(self, taxonomy: WordNet, known: Matches, candidates: Sequence[Matches]) -> list[ClassEntry]:
-        """Returns the ID classes, then every candidate with its assignment."""
-        if self.name == "similarity":
-            return similarity_benchmark(taxonomy, known, candidates, self.threshold, self.hyponyms)
-        excluded = [name for name in self.exclude or [ORGANISM] if name != "none"]
-        return prune(taxonomy, known, candidates, excluded)
-
-
-def assign_classes(taxonomy: WordNet, classes: Sequence[Matches], rule: Rule, out: Path) -> str:
-    """Write a class manifest and return what it has; the first of `classes` are the ID classes."""
+def assign_classes(
+    taxonomy: WordNet,
+    classes: Sequence[Matches],
+    out: Path,
+    rule: str,
+    threshold: float,
+    hyponyms: bool,
+    exclude: Sequence[str],
+) -> str:
+    """Write a class manifest by one of `RULES` and return what it has; the first of `classes` are ID."""
     known, *candidates = classes
     lines = [each.describe() for each in classes]
-    entries = rule.assign(taxonomy, known, candidates)
-    if rule.name == "pruning":
+    if rule == "similarity":
+        entries = similarity_benchmark(taxonomy, known, candidates, threshold, hyponyms)
+    else:
+        excluded = [name for name in exclude or [ORGANISM] if name != "none"]
+        entries = prune(taxonomy, known, candidates, excluded)
         lines.append(f"\n{steps_text(entries)}")
     write_manifest(out, entries)
     following = f"unseen build DIR --track ood --classes {out} --images FOLDER"

@@ -1,7 +1,4 @@
-"""The images of a manifest's classes: halves for validation and test, as files, and OOD sets by meaning.
-
-An OOD set has the images of a near or far class, or of several together.
-"""
+"""The images of a manifest's classes: halves for validation and test, as files, and OOD sets by meaning."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,24 +26,13 @@ Files = tuple[str, ...]
 
 
 def load_class_images(
-    entries: Sequence[ClassEntry],
-    root: Path,
-    fit: Fit,
-    per_class: int | None = None,
-    seed: int = 0,
+    entries: Sequence[ClassEntry], root: Path, fit: Fit, per_class: int | None = None, seed: int = 0
 ) -> ImageSet:
     """Returns the images of the classes `entries` (k), in their order, then in that of their files.
 
-    Args:
-        entries: Classes of one manifest, from `read_manifest`; their assignments are not used.
-        root: Location of a source's class folders: in ``root/SOURCE``, in ``root/SOURCE.zip``, or in root
-            itself, a folder or zip. If they are in ``train/`` and ``test/``, those in test are used.
-        fit: Size of the images, and how they are resized; no image is left out.
-        per_class: Largest number of images of a class, drawn without replacement; None for all.
-        seed: Seed of the draw.
-
-    Returns:
-        The set "classes"; its labels are indices into `entries`.
+    Labels are indices into `entries`. Folders of classes are in ``root/SOURCE``, ``root/SOURCE.zip``, or root
+    itself, a folder or zip; if they are in ``train/`` and ``test/``, those in test are used. Of a class at
+    most `per_class` images are drawn by `seed`.
     """
     files, rng = class_files(entries, root), CLASS_IMAGES(seed)
     if per_class is not None:
@@ -90,16 +76,8 @@ def balanced_halves(
 ) -> dict[str, list[Files]]:
     """Returns each class's files in two halves, each with as many ID as OOD images and balanced classes.
 
-    Source: Recalcati et al. 2023, section IV (stratified sampling, tables II to IV).
-
-    Args:
-        files: Files of each of the k classes.
-        ood: True for OOD classes (k,).
-        seed: Seed of the draw.
-        limit: Largest number of images of either kind in a half; None for all of the rarer kind.
-
-    Returns:
-        The halves "validation" and "test", without common files.
+    Source: Recalcati et al. 2023, section IV (stratified sampling, tables II to IV). `ood` (k,) tells the OOD
+    classes; `limit` is the largest number of images of either kind in a half.
     """
     counts = np.array([len(own) for own in files])
     half = min(counts[ood].sum(), counts[~ood].sum()) // 2
@@ -122,11 +100,7 @@ def balanced_halves(
 
 
 def even_shares(counts: NDArray[np.integer], total: int) -> IntArray:
-    """Returns numbers of images of the classes, int64 (k,), as even as `counts` (k,) allow, with sum `total`.
-
-    >>> even_shares(np.array([2, 10, 10]), 9).tolist()
-    [2, 4, 3]
-    """
+    """Returns whole numbers (k,), as even as `counts` (k,) allow, with this total."""
     level = 0
     while level < counts.max() and np.minimum(counts, level + 1).sum() <= total:
         level += 1
@@ -135,13 +109,7 @@ def even_shares(counts: NDArray[np.integer], total: int) -> IntArray:
     return shares
 
 
-def _read(
-    entries: Sequence[ClassEntry],
-    root: Path,
-    files: Sequence[Files],
-    name: str,
-    fit: Fit,
-) -> ImageSet:
+def _read(entries: Sequence[ClassEntry], root: Path, files: Sequence[Files], name: str, fit: Fit) -> ImageSet:
     """Returns the images of each class's files, in the order of the classes."""
     rows = np.repeat(np.arange(len(files)), [len(own) for own in files])
     table = pd.DataFrame({"file": [file for own in files for file in own]}, rows)
@@ -161,20 +129,7 @@ def _read(
 def write_halves(
     manifest: Path, *, images: Path, out: Path, limit: int | None = None, id_up_to: str = "", seed: int = 0
 ) -> str:
-    """Write validation and test halves of a manifest's images, and return a text that counts them.
-
-    Each half has as many ID as OOD images, drawn as evenly from the classes as possible. Labels are 0 for ID
-    and 1 for OOD. Written are validation.npz, test.npz and classes.csv, which has the number of images of
-    each class in either half, in their order.
-
-    Args:
-        manifest: CSV file.
-        images: Folder with the sources' class folders; see `load_class_images`.
-        out: Folder to write to.
-        limit: Largest number of ID images in a half; None for all.
-        id_up_to: Key of `READINGS`.
-        seed: Seed of the draw.
-    """
+    """Write halves of a manifest's images and the numbers of each class, and return text that counts them."""
     entries = [entry for entry in read_manifest(manifest, id_up_to) if entry.assignment != "dropped"]
     ood = np.array([entry.ood for entry in entries])
     halves = balanced_halves(class_files(entries, images), ood, limit, seed)
@@ -200,15 +155,7 @@ def load_class_sets(
     per_class: int | None = None,
     seed: int = 0,
 ) -> dict[str, ImageSet]:
-    """Returns the images of the OOD sets of a manifest, by name.
-
-    Args:
-        chosen: Classes of each set, from `class_sets`.
-        root: Folder with the sources' class folders; see `load_class_images`.
-        fit: Size of the images, and how they are resized.
-        per_class: Largest number of images of a class, drawn by `seed`; None for all.
-        seed: Seed of the draw.
-    """
+    """Returns the images of the sets of `class_sets`, by name; see `load_class_images`."""
     entries = [entry for members in chosen.values() for entry in members]
     found = load_class_images(entries, Path(root), fit, per_class, seed)
     ends = np.cumsum([len(members) for members in chosen.values()])
@@ -221,19 +168,11 @@ def load_class_sets(
 def class_sets(
     manifest: str, reading: str = "", classes_per_set: int = 1, exclude: Iterable[str] = ()
 ) -> dict[str, tuple[ClassEntry, ...]]:
-    """Returns the OOD classes of each set of a manifest, by the set's name.
+    """Returns the near and far classes of each OOD set of a manifest, by the set's name.
 
-    A name is FAMILY_near_SOURCE or FAMILY_far_SOURCE. The family is the part before the first underscore and
-    stands for a meaning. Classes of one synset have one family, by whatever names their sources have them, so
-    that no split of families has a meaning on both sides.
-
-    Args:
-        manifest: CSV file; ID and dropped classes are left out.
-        reading: Key of `READINGS`.
-        classes_per_set: Number of meanings to join in a set, all near or all far. The set and its family are
-            named after the first. Meanings are joined in the order of their synsets' ids, in which WordNet
-            has related ones side by side.
-        exclude: Names of sets to leave out.
+    It is FAMILY_near_SOURCE or FAMILY_far_SOURCE. Classes of one synset have one family, by whatever names
+    their sources have them, so that no split of families has a meaning on both sides. `classes_per_set`
+    meanings are joined in the order of their synsets' ids, in which WordNet has related ones side by side.
     """
     families = _families([entry for entry in read_manifest(manifest, reading) if entry.ood])
     if classes_per_set > 1:
@@ -293,9 +232,5 @@ def _joined(families: Families, count: int) -> list[tuple[str, tuple[ClassEntry,
 
 
 def _plain(name: str) -> str:
-    """Returns the name of a class or source in the form that it has in a set's name.
-
-    >>> _plain("Pickup_truck")
-    'pickup-truck'
-    """
+    """Returns the name of a class or source as in a set's name: "pickup-truck" for "Pickup_truck"."""
     return set_name(name.replace("_", "-")).lower()

@@ -1,7 +1,4 @@
-"""From labels to synsets: the words of a label looked up in WordNet, and tables that overrule the look-up.
-
-It also loads lists of classes: a data set's by name, a file of labels, or folders of images, one per class.
-"""
+"""From labels to synsets: their words looked up in WordNet, tables that overrule it, and lists of classes."""
 
 import importlib.util
 import re
@@ -26,15 +23,7 @@ OTHERS = 8
 
 @dataclass(frozen=True)
 class Match:
-    """A label and the synsets that it may mean.
-
-    Attributes:
-        label: Label, as the data set spells it.
-        candidates: Ids of synsets that it may mean, the chosen one first; empty if no word of it is known.
-        how: "id" (the label is a synset's id), "label" (all its words), "qualified" (the part after "/", put
-            before the rest), "without qualifier" (the part before "/"), "head" (its last words), "override",
-            or "unmatched".
-    """
+    """The synsets that a label may mean, the chosen one first, and how it was read: see `_match`."""
 
     label: str
     candidates: tuple[str, ...]
@@ -52,12 +41,7 @@ class Match:
 
 @dataclass(frozen=True)
 class Matches:
-    """The matches of one source's labels.
-
-    Attributes:
-        source: Name of the data set.
-        matches: Match of each label, in the data set's order.
-    """
+    """The matches of one source's labels, in its own order."""
 
     source: str
     matches: tuple[Match, ...]
@@ -130,10 +114,7 @@ def match_all(
     matches: Path | None = None,
     wordnet: Path | None = None,
 ) -> tuple[WordNet, list[Matches]]:
-    """Returns WordNet, and the matches of the ID classes and of the candidates.
-
-    Arguments are those of `unseen classes assign`; matches are written to `matches`.
-    """
+    """Returns WordNet, and the matches of the ID classes and of the candidates, written to `matches` too."""
     taxonomy, own = load_wordnet(wordnet), read_overrides(overrides) if overrides else {}
     lists: dict[str, tuple[str, ...]] = {}
     for source, labels in map(load_classes, (known, *candidates)):
@@ -162,12 +143,6 @@ def match_classes(
     Readings of a label are tried from the fullest to the shortest. The first that WordNet has decides, and
     its senses are the candidates, most frequent first: "forest/broadleaf" is looked up as "broadleaf forest",
     then "forest"; "jewelry_shop" as that, then as "shop".
-
-    Args:
-        wordnet: The taxonomy.
-        source: Name of the data set.
-        labels: Labels as a data set spells them: words joined by spaces, "_" or "-", qualifiers after "/".
-        overrides: Synset of (source, label), "" for any source, in a form that `WordNet.synset` takes.
     """
     own = {**kit_overrides(source), **(overrides or {})}
     chosen = (own.get((source, label), own.get(("", label))) for label in labels)
@@ -177,17 +152,16 @@ def match_classes(
 def load_classes(spec: str) -> tuple[str, tuple[str, ...]]:
     """Returns the name of a data set and its classes, in its own order.
 
-    Args:
-        spec: A key of `CLASS_LISTS`; a text file with a label or synset id per line (the format of
-            Places365's own list is read too: "/a/airfield 0" is "airfield"); or a folder, a zip or a folder
-            in a zip with a folder for each class, or these in ``test/``. The name is the key, or the last
-            part of the path.
+    `spec` is a key of `CLASS_LISTS`; a text file with a label or synset id per line (or Places365's own list:
+    "/a/airfield 0" is "airfield"); or a folder or zip with a folder for each class, or these in ``test/``.
     """
     if spec in CLASS_LISTS:
         return spec, CLASS_LISTS[spec]()
     path = Path(spec)
     if path.is_file() and path.suffix.lower() != ".zip":
-        labels = _lines(path)
+        lines = read_lines(path)
+        places = map(_PLACES_LINE.fullmatch, lines)
+        labels = tuple(match[1] if match else line for match, line in zip(places, lines, strict=True))
     else:
         with open_tree(path) as tree:
             labels = tree.tested().folders(1)
@@ -196,18 +170,8 @@ def load_classes(spec: str) -> tuple[str, tuple[str, ...]]:
     return path.resolve().name.removesuffix(path.suffix), labels
 
 
-def _lines(path: Path) -> tuple[str, ...]:
-    lines = read_lines(path)
-    places = (_PLACES_LINE.fullmatch(line) for line in lines)
-    return tuple(match[1] if match else line for match, line in zip(places, lines, strict=True))
-
-
 def read_overrides(path: Path) -> dict[tuple[str, str], str]:
-    """Returns the synset of each source and label in a user's table: CSV with the columns label and synset.
-
-    A column source may say whose label it is. Other columns are allowed, and rows with an empty synset are
-    skipped, so that the file that `--matches` of `unseen classes` writes can be edited and given back.
-    """
+    """Returns synsets by (source, label) from a table of a user's; rows without a synset are skipped."""
     rows = (row for _, row in read_rows(path, ("label", "synset")))
     return {(row.get("source", ""), row["label"]): row["synset"] for row in rows if row["synset"]}
 

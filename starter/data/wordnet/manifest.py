@@ -72,10 +72,8 @@ def write_manifest(path: Path, entries: Sequence[ClassEntry]) -> None:
 def read_manifest(path: Path | str, reading: str = "") -> tuple[ClassEntry, ...]:
     """Returns the classes of a manifest, in the file's order; no synset is assigned in two ways.
 
-    Args:
-        path: CSV file; its columns may be in any order, and others are ignored.
-        reading: Key of `READINGS`. T1 and T2 overrule the file's assignments, except of classes that are
-            dropped or have no oodness; "" is T1 for classes without an assignment.
+    `reading` is a key of `READINGS`. T1 and T2 overrule the file's assignments, except of classes that are
+    dropped or have no oodness; "" is T1 for classes without an assignment.
     """
     if reading not in READINGS:
         raise UnusableInput(f"--id-up-to must be T1 or T2, got {reading!r}")

@@ -30,14 +30,7 @@ _PLURALS = (
 
 @dataclass(frozen=True)
 class WordNet:
-    """The noun taxonomy.
-
-    Attributes:
-        words: Words of each synset by its id, as WordNet spells them ("_" between the parts of a compound).
-        hypernyms: Ids of the synsets directly above each synset, of which it is a kind or an instance.
-        senses: Ids of the synsets of each word in lower case, the most frequent sense first.
-        plurals: Irregular plurals, each with its singulars.
-    """
+    """The noun taxonomy, by synsets' ids; senses of words in lower case, the most frequent first."""
 
     words: Mapping[str, tuple[str, ...]]
     hypernyms: Mapping[str, tuple[str, ...]]
@@ -104,12 +97,7 @@ def wordnet_folders() -> list[Path]:
 
 
 def load_wordnet(folder: Path | None = None) -> WordNet:
-    """Read the nouns of WordNet 3.0.
-
-    Args:
-        folder: Folder of data.noun, index.noun and noun.exc; it may be in a zip, as in
-            ``wordnet.zip/wordnet``. None for the first of `wordnet_folders` that has them.
-    """
+    """Read WordNet 3.0's nouns in a folder, or one in a zip; by default the first of `wordnet_folders`."""
     folder = folder or next(filter(_holds_nouns, wordnet_folders()), None)
     if folder is None:
         raise UnusableInput(
@@ -150,7 +138,7 @@ def _lines(text: str) -> Iterator[str]:
 def _synset(line: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """Returns the synset's id, words and hypernyms from a line of data.noun.
 
-    The fields of a line are offset, file, type, words (hexadecimal count), pointers (count), gloss.
+    Its fields are offset, file, type, words (hexadecimal count), pointers (count), gloss.
     """
     fields = line.partition(" | ")[0].split()
     end = 4 + 2 * int(fields[3], 16)
@@ -161,9 +149,6 @@ def _synset(line: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
 
 
 def _senses(line: str) -> tuple[str, tuple[str, ...]]:
-    """Returns the word and its synsets from a line of index.noun.
-
-    The fields of a line are word, type, senses, pointers (count), two counts, offsets.
-    """
+    """Returns a word and its synsets: word, type, senses, pointers (count), two counts, offsets."""
     fields = line.split()
     return fields[0], tuple(f"n{offset}" for offset in fields[-int(fields[2]) :])

@@ -46,11 +46,7 @@ def run_batches(
     """Returns the logits (n, k) of a loader's images, their features (n, d), and the loader's labels.
 
     A network in training is put in evaluation meanwhile. Features are the input of the linear layer that
-    gives the logits; None without one. Labels are None if a batch has none.
-
-    Raises:
-        UnusableInput: a batch or what the model returns is of no form that the kit knows, or the model fails;
-            the message begins with `what`.
+    gives the logits; None without one. Labels are None if a batch has none. Messages begin with `what`.
     """
     logits, features, labels = list[Tensor](), list[Tensor](), list[Any]()
     with _evaluating(model), _linear_calls() as calls, torch.inference_mode():
@@ -74,9 +70,6 @@ def logits_of(output: Any, calls: Sequence[Call] = (), who: str = "the model") -
     """Returns the logits in what a network or a function returned; see the table above.
 
     `calls` are those of the network's linear layers. Messages begin with `who`. The shape is not checked.
-
-    Raises:
-        UnusableInput: there are none.
     """
     if isinstance(output, Mapping):
         inside = next((output[name] for name in LOGITS if name in output), None)
@@ -97,11 +90,7 @@ def logits_of(output: Any, calls: Sequence[Call] = (), who: str = "the model") -
 
 
 def images_and_labels(batch: Any) -> Batch:
-    """Returns the images and the labels, None without, in what a loader gives; see the table above.
-
-    Raises:
-        UnusableInput: a dictionary has no images, or a tuple is empty.
-    """
+    """Returns the images and the labels, None without, in what a loader gives; see the table above."""
     labels = None
     if isinstance(batch, Mapping):
         images = next((batch[name] for name in IMAGES if name in batch), None)

@@ -63,11 +63,7 @@ _ZIP = b"PK\x03\x04"
 
 
 def open_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Returns the named tensors in a file, and the metadata of safetensors (none for another form).
-
-    Raises:
-        UnusableInput: the file holds no state, with what it is instead.
-    """
+    """Returns the named tensors in a file, and the metadata of safetensors (none for another form)."""
     if path.is_dir():
         raise unusable(path, "is a folder: name the file of the weights in it")
     try:
@@ -75,23 +71,18 @@ def open_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
             head = stream.read(512)
     except OSError as error:
         raise unusable(path, f"cannot be read ({why(error)})") from error
-    if head[8:9] == b"{" or (path.suffix.lower() == ".safetensors" and not _is_other(head)):
+    other = next(((what, fix) for begin, what, fix in FORMS if re.match(begin, head, re.DOTALL)), None)
+    known = other or head.startswith((_ZIP, b"\x80"))
+    if head[8:9] == b"{" or (path.suffix.lower() == ".safetensors" and not known):
         return _safetensors(path)
-    for begin, what, fix in FORMS:
-        if re.match(begin, head, re.DOTALL):
-            raise unusable(path, f"cannot be read as weights, it is {what}: {fix}")
+    if other:
+        raise unusable(path, f"cannot be read as weights, it is {other[0]}: {other[1]}")
     if head.startswith(_ZIP):
         _check_members(path)
     state = _state(path, _loaded(path))
     if not state:
         raise unusable(path, f"holds no state_dict: {_STATE}")
     return state, {}
-
-
-def _is_other(head: bytes) -> bool:
-    """Returns True if a file begins in a form that is not safetensors'."""
-    known = any(re.match(begin, head, re.DOTALL) for begin, _, _ in FORMS)
-    return known or head.startswith((_ZIP, b"\x80"))
 
 
 def _safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
@@ -150,10 +141,7 @@ def _state(path: Path, loaded: Any, depth: int = 0) -> dict[str, Tensor]:
 
 
 def renamed(path: Path, tensors: Mapping[str, Tensor], expected: Collection[str]) -> dict[str, Tensor]:
-    """Returns tensors under the names that a network has for them, whatever a program put before these.
-
-    Counters that the network does not have are left out; a name that it lacks stays as it is.
-    """
+    """Returns tensors under the names that a network has for them, without counters that it lacks."""
     found: dict[str, Tensor] = {}
     source: dict[str, str] = {}
     for name, tensor in tensors.items():

@@ -32,23 +32,12 @@ class Classifier:
 
     Images are uint8 RGB, a NumPy array (n, h, w, 3) or a tensor (n, 3, h, w), n >= 1. They go through the
     network in passes of at most `PASS` pixels, so that large images need no more memory than small ones.
-    BatchNorm uses its running statistics, so that an image's logits do not depend on the other images in its
-    pass: up to rounding with PyTorch, exactly with OpenVINO, where they do not depend on the number of
-    threads either.
+    BatchNorm uses its running statistics: an image's logits do not depend on the others in its pass, up to
+    rounding with PyTorch, exactly with OpenVINO, where they do not depend on the number of threads either.
 
-    Attributes:
-        name: Name of the classifier in commands, ids and files.
-        arch: Name of its architecture: a key of ARCHITECTURES, or module:function of a UserNetwork.
-        network: Network as its weights are stored; copied on construction, then in evaluation mode and
-            without gradients.
-        deployed: Network folded for inference, with the same results; a call runs it.
-        classes: Names of the k >= 2 classes, in the order of the logits.
-        mean: Mean of the input on [0, 1], for each RGB channel.
-        std: Standard deviation of the input, for each RGB channel.
-        precision: Precision of all layers but the head, which is applied in float32: "float32", "float16" or
-            "bfloat16".
-        device: Device that the network runs on, named as in PyTorch.
-        engine: Engine that runs the network: "torch", or "openvino" on a CPU.
+    `arch` is as weights files name it. `classes` are in the order of the logits; mean and standard deviation
+    are of the input on [0, 1], RGB. The head is applied in float32 in any precision. `network` is copied on
+    construction; `deployed` is it, folded for inference, with the same results.
     """
 
     name: str
@@ -70,9 +59,8 @@ class Classifier:
         network = copy.deepcopy(self.network).cpu().eval().requires_grad_(False)
         for form, stored in (("deployed", network.folded()), ("network", network)):
             object.__setattr__(self, form, stored.to(self.device).to(memory_format=torch.channels_last))
-        object.__setattr__(self, "classes", tuple(map(str, self.classes)))
-        object.__setattr__(self, "mean", tuple(map(float, self.mean)))
-        object.__setattr__(self, "std", tuple(map(float, self.std)))
+        for name, kind in (("classes", str), ("mean", float), ("std", float)):
+            object.__setattr__(self, name, tuple(map(kind, getattr(self, name))))
 
     def __str__(self) -> str:
         return f"classifier {self.name!r}"
@@ -96,10 +84,7 @@ class Classifier:
 
     @torch.inference_mode()
     def __call__(self, images: Images) -> tuple[Tensor, Tensor]:
-        """Returns logits (n, k) and penultimate features (n, d) of the images, float32, on the device.
-
-        If the network gives logits alone, d is 0.
-        """
+        """Returns float32 logits (n, k) and penultimate features (n, d) of images; d is 0 without a head."""
         step = max(3 * PASS // max(math.prod(images.shape[1:]), 1), 1)
         seen = [self._seen(images[first : first + step]) for first in range(0, max(len(images), 1), step)]
         logits, features = (torch.cat(part) for part in zip(*seen, strict=True))
@@ -161,11 +146,7 @@ class Classifier:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of everything that the logits depend on, 64 hexadecimal digits.
-
-        It covers the architecture, with its code if that is the user's, every tensor as stored (name, dtype,
-        shape, bytes), the normalisation, the classes and the precision; neither the name nor the `place`.
-        """
+        """SHA-256 of all that the logits depend on, so neither the name nor the `place`, in hexadecimal."""
         arch = (self.arch, self.network.code)
         digest = hashlib.sha256(repr((arch, self.mean, self.std, self.classes, self.precision)).encode())
         for name, tensor in sorted(self.network.state_dict().items()):
@@ -200,10 +181,7 @@ class Classifier:
             ) from error
 
     def normalised(self, images: Images) -> Tensor:
-        """Returns uint8 images of either layout as float32 (n, 3, h, w), channels last, on the device.
-
-        It is the input of `network` and `deployed`, for callers that need gradients or hooks.
-        """
+        """Returns uint8 images of either layout as float32 (n, 3, h, w), channels last, on the device."""
         if isinstance(images, np.ndarray):
             images = torch.from_numpy(images.copy())
             images = images.movedim(-1, 1) if images.ndim == 4 else images

@@ -1,11 +1,9 @@
 """Engines that run classifiers and encoders: OpenVINO on CPUs, PyTorch elsewhere, in several precisions.
 
-OpenVINO compiles a network for the CPU that it runs on. Its results for an image are the same bits in every
-batch and with every number of threads; those of PyTorch are not. The precisions of the CPU are read from
-the library first, since OpenVINO silently replaces a precision that the CPU lacks, and PyTorch emulates it.
-
-OpenVINO is imported only when it is used. Its function `convert_model` reports usage to its makers; the
-frontend called here does not.
+OpenVINO's results for an image are the same bits in every batch and with every number of threads; those of
+PyTorch are not. The precisions of the CPU are read from the library first, since OpenVINO silently replaces a
+precision that the CPU lacks, and PyTorch emulates it. OpenVINO's `convert_model` reports usage to its makers;
+the frontend called here does not.
 """
 
 import warnings
@@ -31,16 +29,11 @@ Run = Callable[[Tensor], tuple[Tensor, ...]]
 
 
 class Runner:
-    """A part of a network, or an encoder, run by the engine that this machine uses.
+    """A part of a network, or an encoder, run by the engine that this machine uses; messages have the title.
 
-    OpenVINO compiles it once for each size of an input and number of threads; what OpenVINO cannot take runs
-    in PyTorch, and one line says so.
-
-    Args:
-        part: The module, in evaluation mode: from float32 (n, ...) to one tensor, or a tuple of them.
-        title: What errors and lines call the network.
-        engine, precision, device: What is asked for, see `computing`.
-        own_code: True for a network of a user's own, whose code may decide by what it is given.
+    OpenVINO compiles it once for each size of an input and number of threads; what it cannot take runs in
+    PyTorch, and one line says so. `part` maps float32 (n, ...) to one tensor, or a tuple of them. With
+    `own_code`, a user's, it may decide by what it is given.
     """
 
     def __init__(
@@ -95,10 +88,7 @@ class Runner:
 
 
 def chosen(engine: str, precision: str, device: str) -> tuple[str, str]:
-    """Returns the engine and the precision of a new competition; "" asks for the default.
-
-    The default engine is OpenVINO on CPUs that it runs on, else PyTorch; the default precision is float32.
-    """
+    """Returns engine and precision of a new competition; by default OpenVINO on its CPUs, in float32."""
     engine = engine or ("openvino" if _on_cpu(device) and not _missing() else "torch")
     if engine not in ENGINES:
         raise UnusableInput(f"--engine must be one of {', '.join(ENGINES)}, got {engine!r}")
@@ -138,11 +128,7 @@ def tell_differences(engine: str, precision: str, device: str) -> None:
 
 
 def may_differ(precision: str) -> str:
-    """Returns a phrase on the largest difference of logits between engines.
-
-    >>> may_differ("float32")
-    'logits may differ by 0.01 % of the largest'
-    """
+    """Returns a phrase on the largest difference of logits between engines."""
     return f"logits may differ by {100 * TOLERANCES[precision]:g} % of the largest"
 
 

@@ -27,18 +27,10 @@ _OWN = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*)(?:@([\w.]+))?")
 
 @dataclass(frozen=True)
 class Spec:
-    """A parsed spec.
-
-    Attributes:
-        name: Name of the classifier: NAME, or NET of a library; "" for code that has none.
-        network: ``timm:NET``, ``torchvision:NET``, ``clip:MODEL`` or ``module:function``; "" for no such.
-        layer: Layer of the network that gives the logits; "" if it is to be found.
-        weights: Path, tag or "official"; "" for the network's own.
+    """A parsed spec: the classifier's name, the network in one of the forms above, its layer, and weights.
 
     >>> Spec.parse("mine=timm:resnet18@fc=a.pt")
     Spec(name='mine', network='timm:resnet18', layer='fc', weights='a.pt')
-    >>> Spec.parse("nets:make"), Spec.parse("mine=a.pt").name
-    (Spec(name='', network='nets:make', layer='', weights=''), 'mine')
     """
 
     name: str
@@ -83,8 +75,7 @@ _PREFIXES = tuple(f"{library}:" for library in (*LIBRARIES, CLIP))
 def user_function(spec: str, example: str, does: str) -> Callable[..., object]:
     """Import the function that ``module:function`` names; messages show the `example` and what it `does`.
 
-    The working folder is appended to the import path, never put first: a file there cannot take an installed
-    module's place.
+    The working folder is last on the import path: a file there cannot take an installed module's place.
     """
     module, _, name = spec.partition(":")
     if str(Path.cwd()) not in sys.path:

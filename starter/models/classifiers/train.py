@@ -1,9 +1,8 @@
 """Training a classifier: ResNet-56 reaches 76.6 % on CIFAR-10's test split in 3 epochs without a GPU.
 
-That is `unseen train --source cifar10 --arch resnet56 --epochs 3 --out FILE`, 18 minutes on a busy
-core; the default of 60 epochs was not measured. SGD with Nesterov momentum under one cycle, random crops
-and flips, bfloat16 where the processor computes in it, channels-last. One module: it reads from top to
-bottom as a training script does.
+That is `unseen train --source cifar10 --arch resnet56 --epochs 3 --out FILE`, 18 minutes on a busy core; the
+default of 60 epochs was not measured. SGD with Nesterov momentum under one cycle, random crops and flips,
+bfloat16 where the processor computes in it, channels-last.
 """
 
 import json
@@ -46,21 +45,7 @@ _Stateful = torch.nn.Module | torch.optim.Optimizer | torch.optim.lr_scheduler.L
 
 @dataclass(frozen=True)
 class Training:
-    """The options of `unseen train`.
-
-    Attributes:
-        arch: Name: resnet56, ..., timm:NET, torchvision:NET, module:function.
-        source: Source, as for build, with its training images.
-        epochs: Number of passes over the images.
-        batch: Number of images in a step.
-        rate: Highest learning rate.
-        flip: True to mirror images at random; not for digits.
-        seed: Seed of weights, order, crops and splits; use the same one for build.
-        image_size: Pixels of a side, as for build; 0 for the commonest size.
-        resize: How to resize images.
-        skip_unreadable: Largest share of unreadable images, which are left out.
-        start: Initial weights: a file, or pretrained (of a library's NET).
-    """
+    """The options of `unseen train`, which has a help for each."""
 
     arch: str
     source: str = "cifar10"
@@ -100,29 +85,11 @@ class Training:
         return Fit(size, self.resize, self.skip_unreadable)
 
 
-@dataclass(frozen=True)
-class Trained:
-    """The result of a training: the file and its accuracy, on so many images of the test split."""
-
-    path: Path
-    accuracy: float
-    tested: int
-
-    def __str__(self) -> str:
-        share = f"{100 * self.accuracy:.2f} % of {self.tested:,} images of the test split"
-        return f"{self.path}: {share} are classified correctly"
-
-
-def train(asked: Training, out: Path, device: str | None = None) -> Trained:
-    """Train a classifier and write it as safetensors, for ``--classifier <arch>=<out>``.
+def train(asked: Training, out: Path, device: str | None = None) -> str:
+    """Train a classifier, write it as safetensors, and return a text with its accuracy.
 
     ``<out>.checkpoint`` is written after every epoch. The same call continues from it, gives the same weights
     on the same machine, and removes it at the end.
-
-    Args:
-        asked: Options of the training.
-        out: Path of the file to write, ending in ``.safetensors``.
-        device: Name of PyTorch's device; by default a GPU, if there is one.
     """
     if out.suffix.lower() != ".safetensors" or out.exists():
         raise UnusableInput(f"{out}: a new file is expected, whose name ends in .safetensors")
@@ -153,7 +120,8 @@ def train(asked: Training, out: Path, device: str | None = None) -> Trained:
     right = _right(classifier, tested)
     save_classifier(classifier, out)
     checkpoint.unlink(missing_ok=True)
-    return Trained(out, right / len(tested), len(tested))
+    share = f"{100 * right / len(tested):.2f} % of {len(tested):,} images of the test split"
+    return f"{out}: {share} are classified correctly"
 
 
 def _resume(path: Path, asked: Training, *parts: _Stateful) -> int:

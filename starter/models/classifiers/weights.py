@@ -1,8 +1,6 @@
-"""Classifiers from the names and files that the user gives, and back into files.
+"""Classifiers from the names and files that the user gives, and back into files."""
 
-A weights file is read without unpickling, and its tensors are checked against a network.
-"""
-
+import http.client
 import json
 import re
 import reprlib
@@ -16,7 +14,7 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from starter.data.sources.download import OFFICIAL, cache_folder, fetch
+from starter.data.images.files import cache_folder
 from starter.models.classifiers.checkpoints import COUNTERS, open_checkpoint, renamed
 from starter.models.classifiers.classifier import Classifier, check_device
 from starter.models.classifiers.networks import ARCHITECTURES, new_network
@@ -25,7 +23,22 @@ from starter.models.classifiers.networks.libraries import pretrained_classes, pr
 from starter.models.classifiers.networks.network import Network
 from starter.models.classifiers.specs import Spec
 from submission.errors import UnusableInput, unusable
-from submission.files import composed, write_bytes
+from submission.files import composed, replacing, sha256, write_bytes
+
+_RELEASES = "https://github.com/chenyaofo/pytorch-cifar-models/releases/download"
+
+#: Architecture -> weights trained on CIFAR-10, as the DataCV challenges used them: their address, and their
+#: SHA-256 or the known start of it.
+OFFICIAL = {
+    "resnet56": (
+        f"{_RELEASES}/resnet/cifar10_resnet56-187c023a.pt",
+        "187c023aee0c9cf3093a682d9447a538cbaf5489f7ae78a7df4edf2246ce380b",
+    ),
+    "repvgg_a0": (
+        f"{_RELEASES}/repvgg/cifar10_repvgg_a0-ef08a50e.pt",
+        "ef08a50e",  # all that the publisher's file name tells
+    ),
+}
 
 SHOWN_PROBLEMS = 3
 
@@ -107,18 +120,11 @@ def load_classifier(
     size: tuple[int, int] | None = None,
     engine: str = "torch",
 ) -> Classifier:
-    """Returns the classifier of a command's argument NAME=WEIGHTS.
+    """Returns the classifier of a command's argument NAME=WEIGHTS, see `specs` and `Classifier`.
 
-    Args:
-        spec: Name and weights, see `specs`. A file's architecture is that of its metadata, or else NAME;
-            ``@none`` after a library's or a user's network declares that no layer gives its logits.
-        classes: Names of the k classes, in the order of the logits.
-        precision: Precision, see Classifier.
-        device: Device, see Classifier.
-        size: Height and width of the images in pixels. A library's or a user's network is run on such images
-            to find the layer that gives its logits, if it is not named; without `size` it is the last linear
-            layer defined.
-        engine: Engine, see Classifier.
+    A file's architecture is that of its metadata, or else NAME. A library's or a user's network is run on
+    images of this `size` to find the layer that gives its logits, if it is not named (``@none``: no layer
+    does); without a size it is the last linear layer defined.
     """
     parsed, k = _checked(spec), len(classes)
     if parsed.network and not parsed.weights:
@@ -184,11 +190,7 @@ def read_classifier(
 
 
 def save_classifier(classifier: Classifier, path: Path) -> None:
-    """Write a classifier as safetensors, atomically and with reproducible bytes.
-
-    The metadata hold `arch`, `mean` and `std` (comma-separated) and `classes` (a JSON list). Name, precision,
-    device and engine are chosen on reading.
-    """
+    """Write a classifier as safetensors, atomically and with reproducible bytes."""
     state = classifier.network.state_dict()
     tensors = {name: tensor.cpu().contiguous().clone() for name, tensor in state.items()}  # none share memory
     metadata = {
@@ -214,10 +216,7 @@ def classifier_of(parts: Mapping[str, Any]) -> Classifier:
 
 
 def headed(network: Network, arch: str, size: tuple[int, int] | None, classes: int) -> str:
-    """Returns the architecture's name, for a library's or a user's network with the layer of the logits.
-
-    If `arch` names no layer, the network is run on images of this size, if there is one, to find it.
-    """
+    """Returns the architecture's name, for a library's or a user's network with the layer of the logits."""
     if not isinstance(network, BodyNetwork):
         return arch
     if size and "@" not in arch:
@@ -226,11 +225,7 @@ def headed(network: Network, arch: str, size: tuple[int, int] | None, classes: i
 
 
 def begin_with(network: Network, arch: str, start: str) -> tuple[Triple, Triple]:
-    """Load initial weights into a network of `arch` before training, except a last layer for other classes.
-
-    `start` is "pretrained" for a library's own weights, or the path of a weights file. Returns mean and
-    standard deviation of the input.
-    """
+    """Load initial weights, but a last layer for other classes, and return the input's normalisation."""
     if start == "pretrained":
         spec = Spec.parse(arch)
         if not spec.library:
@@ -292,15 +287,29 @@ def _normalisation(network: Network) -> tuple[Triple, Triple]:
 
 
 def _of_classes(network: Network, arch: str) -> list[str]:
-    """Returns the names of the tensors that depend on the number of classes: the last layer's.
-
-    If that layer is unknown, they are the tensors with different shapes for two and three classes.
-    """
+    """Returns the names of the last layer's tensors; if it is unknown, of those that the classes shape."""
     if network.head is None:
         two, three = (new_network(arch, classes).state_dict() for classes in (2, 3))
         return [name for name in two if two[name].shape != three[name].shape]
     own, head = network.state_dict(), head_name(network)
     return [name for name in (f"{head}.weight", f"{head}.bias") if name in own]
+
+
+def fetch(url: str, digest: str, folder: Path) -> Path:
+    """Returns a published file in `folder`, downloaded unless it is there with a SHA-256 from `digest` on."""
+    from torch.hub import download_url_to_file
+
+    path = folder / url.rpartition("/")[2]
+    if path.is_file() and sha256(path).startswith(digest):
+        return path
+    try:
+        with replacing(path) as temporary:
+            download_url_to_file(url, str(temporary), digest)
+    except (OSError, RuntimeError, http.client.HTTPException) as error:
+        raise UnusableInput(
+            f"cannot download {url} to {folder}: {error}; get the file some other way and pass NAME=PATH"
+        ) from error
+    return path
 
 
 def head_name(network: Network) -> str:

@@ -1,7 +1,4 @@
-"""Encoders of images, and of images and texts: what the kit asks of one, and encoders from any functions.
-
-A referee (`unseen build --referee`) is an ImageEncoder; a grid's LAID matrix needs an Encoder.
-"""
+"""Encoders of images, as a referee is, and of images and texts, as a grid needs; and of any functions."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,10 +18,7 @@ class ImageEncoder(Protocol):
         """Name that identifies the encoder and its weights; a LAID matrix or a probe belongs to it."""
 
     def encode_images(self, images: Pixels) -> FloatArray:
-        """Returns the features, finite float32 (n, l), of uint8 RGB images (n, h, w, 3).
-
-        Each row depends on its image only.
-        """
+        """Returns features, finite float32 (n, l), of uint8 images (n, h, w, 3), each row of its own."""
 
 
 class Encoder(ImageEncoder, Protocol):
@@ -36,14 +30,7 @@ class Encoder(ImageEncoder, Protocol):
 
 @dataclass(frozen=True)
 class EncoderPair:
-    """An encoder from any two functions; their features are checked and scaled to length 1.
-
-    Attributes:
-        name: Name of the encoder, to be changed when the weights change.
-        image_function: Function from uint8 images (n, h, w, 3) to features (n, l).
-        text_function: Function from a list of m texts to features (m, l).
-        prompts: Texts for a class in zero-shot classification, with "{}" for its name.
-    """
+    """An encoder from any two functions, checked and scaled to length 1; a prompt has "{}" for a class."""
 
     name: str
     image_function: Callable[[Pixels], FloatArray]
@@ -61,12 +48,7 @@ class EncoderPair:
 
 @dataclass(frozen=True)
 class ImageFunction:
-    """An image encoder from any function; its features are checked and not scaled.
-
-    Attributes:
-        name: Name of the encoder, to be changed when the weights change.
-        function: Function from uint8 images (n, h, w, 3) to features (n, l).
-    """
+    """An image encoder from any function; its features are checked and not scaled."""
 
     name: str
     function: Callable[[Pixels], FloatArray]

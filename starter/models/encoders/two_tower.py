@@ -1,7 +1,4 @@
-"""TwoTower: a small encoder of images (convolutions) and of texts (a bag of known words) into one space.
-
-Training makes each image nearest to the captions that match it, and each caption nearest to its images.
-"""
+"""TwoTower: a small encoder of images (convolutions) and of texts (a bag of known words) into one space."""
 
 import hashlib
 import json
@@ -40,11 +37,7 @@ _BATCH = 500
 
 
 class TwoTower(nn.Module):
-    """Two towers: four 3 x 3 convolutions of `widths` for images, a linear map for texts.
-
-    The convolutions have batch normalisation; the map is applied to the sum of word vectors, so meaning and
-    style are additive in a text's features.
-    """
+    """Two towers: four 3 x 3 convolutions for images, a linear map of the sum of word vectors for texts."""
 
     def __init__(self, words: int, widths: Sequence[int]) -> None:
         super().__init__()
@@ -72,13 +65,7 @@ def words_of(text: str) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class TwoTowerEncoder:
-    """A trained TwoTower as an `Encoder`.
-
-    Attributes:
-        network: Network in evaluation mode, on the CPU.
-        phrases: Phrases of its training captions, by attribute: the first are meanings, the others
-            covariates. Their words are its vocabulary.
-    """
+    """A trained TwoTower, in evaluation mode on the CPU, as an `Encoder`; it knows the words of `phrases`."""
 
     network: TwoTower
     phrases: tuple[tuple[str, ...], ...]
@@ -163,16 +150,9 @@ def contrastive_loss(images: Tensor, texts: Tensor, fits: Tensor, scale: Tensor)
 
 
 def train_encoder(
-    data: Captioned,
-    seed: int = 0,
-    epochs: tuple[int, int] = EPOCHS,
-    widths: Sequence[int] = WIDTHS,
+    data: Captioned, seed: int = 0, epochs: tuple[int, int] = EPOCHS, widths: Sequence[int] = WIDTHS
 ) -> TwoTowerEncoder:
-    """Train an encoder on captioned images; half of the loss is for captions with the meaning only.
-
-    The same seed and number of threads give the same weights on the same machine. `epochs` are the numbers of
-    passes over the easy images, and then over all.
-    """
+    """Train an encoder on captioned images, in passes over the easy ones, and then over all."""
     words = vocabulary(data.phrases)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -234,11 +214,6 @@ def photo_encoder(sources: Sequence[str], *, out: Path, seed: int = 0) -> str:
 
     It learns from captions that name an image's class and the operation applied to it. 52,000 images take
     eight minutes of processor time. The source "glyphs" alone gives the encoder that comes with the kit.
-
-    Args:
-        sources: Sources, as for build.
-        out: New .safetensors file.
-        seed: Seed of everything random.
     """
     if out.exists():
         raise UnusableInput(f"{out} exists already: name another file, or take it away")

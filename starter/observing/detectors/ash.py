@@ -16,12 +16,8 @@ from starter.observing.observation import Observation, Source
 class ASH(Detector):
     """-log sum_c exp(f_c(h')), with the shaped features h' of the penultimate features h.
 
-    The smallest features of an image are set to 0; the m that remain are changed as `variant` says.
-
-    Attributes:
-        variant: "b" sets each remaining feature to sum(h) / m; "s" multiplies it by exp(sum of all features /
-            sum of the remaining ones).
-        percentile: Fraction of an image's features that is set to 0, in [0, 1).
+    The smallest features of an image, `percentile` of all, are set to 0. Variant "b" sets the m that remain
+    to sum(h) / m; "s" multiplies them by exp(sum of all features / sum of the remaining ones).
     """
 
     variant: str

@@ -17,10 +17,7 @@ from starter.observing.observation import Observation, Source
 class DICE(Detector):
     """-log sum_c exp(f_c), with logits f of a head that keeps the weights with the largest W_ci E[h_i].
 
-    E[h] are the mean penultimate features of the training images.
-
-    Attributes:
-        sparsity: Fraction of the weights that is set to 0, in [0, 1].
+    E[h] are the mean penultimate features of the training images; `sparsity` of the weights are set to 0.
     """
 
     sparsity: float = 0.9

@@ -11,11 +11,7 @@ from starter.observing.observation import Observation
 
 @dataclass
 class Energy(Detector):
-    """-T log sum_c exp(f_c / T), with the logits f.
-
-    Attributes:
-        temperature: T, a float > 0.
-    """
+    """-T log sum_c exp(f_c / T), with the logits f and the temperature T > 0."""
 
     temperature: float = 1.0
 

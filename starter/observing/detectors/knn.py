@@ -16,11 +16,7 @@ from submission.errors import UnusableInput
 class KNN(Detector):
     """|z - z_(k)|, in [0, 2], with normalised features z = h / |h| and the k-th nearest training image z_(k).
 
-    The search is exact.
-
-    Attributes:
-        k: Rank of the neighbour, an int from 1 to the number of training images; 50 is the paper's choice
-            for CIFAR-10.
+    The search is exact. The paper's choice of k for CIFAR-10 is 50.
     """
 
     k: int = 50

@@ -21,10 +21,7 @@ class Mahalanobis(Detector):
 
     Both are computed from the training images under their predicted classes, of which nearly all are right.
     The computation is in float64: pytorch-ood inverts S in float32, which gives noise if features are
-    linearly dependent.
-
-    Attributes:
-        ridge: Multiple of the diagonal's mean that is added to the diagonal of S, a float >= 0.
+    linearly dependent. `ridge` times the diagonal's mean is added to the diagonal of S.
     """
 
     ridge: float = 1e-9

@@ -23,11 +23,9 @@ SLACK = 1e-12
 
 
 def auroc(ind: ArrayLike, ood: ArrayLike, weights: Weights | None = None) -> float:
-    """Returns the area under the ROC curve, in [0, 1]; 1 is perfect, 0.5 is chance.
+    """Returns the area under the ROC curve, in [0, 1]: the chance that an OOD image scores higher.
 
-    It is the probability that an OOD image scores higher than an IND image, with ties counting half, and the
-    same for either positive class. `weights` are weights > 0 of the images, (n,) and (m,); by default all
-    images count equally.
+    Ties count half. `weights` are weights > 0 of the images, (n,) and (m,); by default all count equally.
 
     >>> auroc([0, 1, 2, 3], [2, 4])
     0.8125
@@ -38,10 +36,7 @@ def auroc(ind: ArrayLike, ood: ArrayLike, weights: Weights | None = None) -> flo
 
 
 def aupr(ind: ArrayLike, ood: ArrayLike, positive: Positive = "ind") -> float:
-    """Returns the average precision, the area under the precision-recall steps, in [0, 1]; 1 is perfect.
-
-    The value of chance is the fraction of positive images. AUPR-in has IND as the positive class,
-    AUPR-out has OOD.
+    """Returns the average precision, in [0, 1]: AUPR-in with IND as the positive class, AUPR-out with OOD.
 
     >>> aupr([0, 1], [2]), aupr([0, 2], [1], positive="ood")
     (1.0, 0.5)
@@ -50,16 +45,8 @@ def aupr(ind: ArrayLike, ood: ArrayLike, positive: Positive = "ind") -> float:
     return float(np.diff(kept, prepend=0) / kept[-1] @ (kept / (kept + passed)))
 
 
-def fpr(
-    ind: ArrayLike,
-    ood: ArrayLike,
-    tpr: float = 0.95,
-    positive: Positive = "ind",
-) -> float:
+def fpr(ind: ArrayLike, ood: ArrayLike, tpr: float = 0.95, positive: Positive = "ind") -> float:
     """Returns FPR@TPR: the fraction of negatives that the strictest threshold with rate `tpr` keeps.
-
-    In [0, 1], lower is better; 0 < tpr <= 1. If `ind` is a whole pool of IND scores, its threshold is applied
-    to the OOD images of a mix.
 
     >>> fpr([0, 1, 2, 3], [2, 4], tpr=0.75), fpr([0, 1, 2, 3], [2, 4], tpr=0.75, positive="ood")
     (0.5, 0.5)
@@ -69,10 +56,7 @@ def fpr(
 
 
 def detection_error(ind: ArrayLike, ood: ArrayLike) -> float:
-    """Returns the error rate for equally frequent classes, (1 - TPR + FPR) / 2, in [0, 1]; lower is better.
-
-    It is taken at the threshold of `fpr` for a TPR of 95 % (Liang et al., ICLR 2018; table VI of Recalcati et
-    al. 2023).
+    """Returns (1 - TPR + FPR) / 2 at a TPR of 95 % (Liang et al., ICLR 2018; Recalcati et al., table VI).
 
     >>> detection_error([0, 1, 2, 3], [2, 4])
     0.25
@@ -127,26 +111,13 @@ DRAWS = 32
 
 
 def true_metric(metric: str, fpr: str, pool: FloatArray, scores: FloatArray, is_ood: BoolArray) -> float:
-    """Returns the true metric of a mix, in [0, 1]; the positive class is IND.
-
-    Args:
-        metric: Name of the metric, a key of DETECTION_METRICS.
-        fpr: Images that determine the threshold of FPR: `POOL` for `pool`, `MIX` for the mix's IND images.
-        pool: Scores (p,) of the whole IND pool from which the mix is drawn.
-        scores: Scores (n,) of the mix's images.
-        is_ood: True for the OOD images of the mix (n,).
-    """
+    """Returns the metric of a mix's scores (n,); FPR's threshold is the mix's own, or the `pool`'s (p,)."""
     own = fpr == MIX or not metric.startswith("fpr")
     return DETECTION_METRICS[metric](scores[~is_ood] if own else pool, scores[is_ood])
 
 
 def deviation(
-    metric: str,
-    fpr: str,
-    pool: FloatArray,
-    scores: FloatArray,
-    is_ood: BoolArray,
-    rng: np.random.Generator,
+    metric: str, fpr: str, pool: FloatArray, scores: FloatArray, is_ood: BoolArray, rng: np.random.Generator
 ) -> float:
     """Returns the standard deviation of `true_metric` over bootstrap draws of the pool and of the mix."""
     ind, ood = scores[~is_ood], scores[is_ood]

@@ -20,12 +20,8 @@ BATCH = 50
 class ODIN(Detector):
     """-max_c softmax(f(x') / T)_c, with x' = x - eps sign(grad_x CE(f(x) / T, argmax_c f_c(x))).
 
-    CE is the cross-entropy: images move towards their predicted class. IP+TS+MLS is -max_c f_c(x') / T.
-
-    Attributes:
-        largest: "softmax", or "logit" for IP+TS+MLS.
-        temperature: T, a float > 0.
-        eps: Step of each pixel value, for pixel values in [0, 1].
+    CE is the cross-entropy: images move towards their predicted class. eps is for pixel values in [0, 1]. If
+    `largest` is "logit", it is IP+TS+MLS, -max_c f_c(x') / T.
     """
 
     largest: str = "softmax"

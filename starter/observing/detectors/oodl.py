@@ -31,11 +31,7 @@ class OODL(Detector):
 
     The feature maps of one stage are averaged over a 4 x 4 grid and reduced to 64 whitened principal
     components. The kernel is Gaussian (RBF), with Nystroem's approximation. Far from all training images the
-    kernel vanishes, so such images have the same score.
-
-    Attributes:
-        stage: Index of the classifier's stage, 0 for the first.
-        nu: Largest fraction of the training images outside the boundary, in (0, 1].
+    kernel vanishes, so such images have the same score. At most `nu` of the training images are outside.
     """
 
     stage: int = 0

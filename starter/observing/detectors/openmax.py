@@ -30,13 +30,8 @@ class OpenMax(Detector):
     distribution function of a Weibull distribution, fitted to the `tail` largest distances among the training
     images that are predicted as c. It is 1 if those distances are equal or fewer than two.
 
-    pytorch-ood gives the same scores if every class is predicted somewhere in the batch, and the distances
-    differ by some hundredths or more; otherwise it takes the distances to the missing classes as 0, and its
-    fit ends before the maximum of the likelihood.
-
-    Attributes:
-        tail: Number of distances to which a Weibull distribution is fitted, an int >= 2.
-        alpha: Number of logits that are reduced, an int >= 1.
+    pytorch-ood takes the distances to classes that are not predicted in the batch as 0, and its fit
+    ends before the maximum of the likelihood.
     """
 
     tail: int = 20

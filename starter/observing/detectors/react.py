@@ -13,11 +13,7 @@ from starter.observing.observation import Observation, Source
 
 @dataclass
 class ReAct(Detector):
-    """-log sum_c exp(f_c(min(h, t))), with penultimate features h clipped at t.
-
-    Attributes:
-        percentile: Quantile, in [0, 1], of all features of the reference images at which they are clipped.
-    """
+    """-log sum_c exp(f_c(min(h, t))), with penultimate features h, and their quantile t in the reference."""
 
     percentile: float = 0.9
 

@@ -14,8 +14,7 @@ from starter.observing.temperature import temperature
 class TS(Detector):
     """-max_c softmax(f / T)_c, with the T that minimises the negative log-likelihood on the labelled source.
 
-    T comes from the kit's own search: pytorch-ood's stops after 50 small steps, before it has converged on
-    real logits. For a classifier that makes no error on the source T is nearly 0, and all scores are -1.
+    pytorch-ood's own search for T stops after 50 small steps, before it has converged on real logits.
     """
 
     def _fit(self, source: Source) -> None:

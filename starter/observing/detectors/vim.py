@@ -20,15 +20,10 @@ ROUNDING = 1e-12
 class ViM(Detector):
     """alpha |R (h - u)| - log sum_c exp(f_c(h)), with penultimate features h and logits f.
 
-    R projects onto the complement of the training features' principal space. u is the point at which the
-    head's logits are 0, in least squares. alpha scales the first term so that its mean over the training
-    images equals the mean of their largest logit; it is 0 if they are in the principal space.
-
-    The computation is in float64: in pytorch-ood's float32, scores are off by per cents if u is far from the
-    features, as with small weights or a large bias, and depend on the number of threads.
-
-    Attributes:
-        largest: Largest dimension of the principal space, which is min(largest, d // 2) for d features.
+    R projects onto the complement of the training features' principal space, of min(largest, d // 2)
+    dimensions. u is the point at which the head's logits are 0, in least squares. alpha scales the first term
+    so that its mean over the training images equals the mean of their largest logit; it is 0 if they are in
+    the principal space. pytorch-ood's float32 is off by per cents if u is far away: this is float64.
     """
 
     largest: int = 256

@@ -33,20 +33,11 @@ _BLOCK = 1 << 25
 
 
 def kth_distance(
-    queries: FloatArray,
-    reference: FloatArray,
-    k: int = NEIGHBOUR,
-    device: str = "cpu",
+    queries: FloatArray, reference: FloatArray, k: int = NEIGHBOUR, device: str = "cpu"
 ) -> FloatArray:
-    """Returns the exact cosine distance of each query to its k-th nearest reference: float32 (n,) in [0, 2].
+    """Returns the exact cosine distance of queries (n, l) to the k-th nearest of the reference (m, l): (n,).
 
     A row of zeros has distance 1 from everything, as in scikit-learn.
-
-    Args:
-        queries: Features of the images (n, l), of any norm.
-        reference: Features of the ID images (m, l).
-        k: Rank of the neighbour, 1 for the nearest.
-        device: Name of PyTorch's device for the products.
     """
     if not 1 <= k <= len(reference):
         raise UnusableInput(f"the distance to ID image {k} needs that many ID images, got {len(reference)}")
@@ -63,30 +54,16 @@ def _unit(rows: FloatArray, device: str) -> torch.Tensor:
 
 
 def shift_degrees(
-    queries: tuple[FloatArray, FloatArray],
-    reference: tuple[FloatArray, FloatArray],
-    device: str = "cpu",
+    queries: tuple[FloatArray, FloatArray], reference: tuple[FloatArray, FloatArray], device: str = "cpu"
 ) -> FloatArray:
-    """Returns semantic and covariate degrees (2, n) from decomposed features of images and ID images.
-
-    Args:
-        queries: Semantic and covariate halves of the images' features, from `Laid.decompose`.
-        reference: Semantic and covariate halves of the ID images' features.
-        device: Name of PyTorch's device.
-    """
+    """Returns semantic and covariate degrees (2, n), from both halves of images' and ID images' features."""
     halves = zip(queries, reference, strict=True)
     return np.stack([kth_distance(query, known, device=device) for query, known in halves])
 
 
 @dataclass(frozen=True, eq=False)
 class ShiftGrid:
-    """Images by level of semantic and of covariate shift.
-
-    Attributes:
-        levels: Semantic and covariate level of each image, int64 (2, n), 0..LEVELS - 1, or -1 outside the
-            range.
-        edges: Ends of the semantic and of the covariate levels, float64 (2, LEVELS + 1).
-    """
+    """Images by semantic and covariate level, int64 (2, n), -1 outside the `edges` (2, LEVELS + 1)."""
 
     levels: IntArray
     edges: FloatArray
@@ -95,8 +72,7 @@ class ShiftGrid:
     def of(cls, degrees: FloatArray) -> "ShiftGrid":
         """Returns the grid of images with these semantic and covariate degrees (2, n).
 
-        The levels are equal intervals from the 1st to the 99th percentile, so that a few far images do not
-        stretch them. An interval includes its lower end and, but for the last, excludes its upper end.
+        Levels are equal intervals from the 1st to the 99th percentile: a few far images do not stretch them.
         """
         degrees = degrees.astype(np.float64)
         low, high = np.quantile(degrees, (0.01, 0.99), axis=1)
@@ -124,10 +100,7 @@ def correlation(values: FloatArray) -> float:
 
 
 def sensitivity(values: FloatArray) -> float:
-    """Returns the absolute slope of the least-squares line through values (n,), the change per level (eq. 6).
-
-    Values that are nan are left out; the result is nan for fewer than two levels.
-    """
+    """Returns the absolute slope of values (n,), nan left out: the change per level (eq. 6)."""
     levels = np.flatnonzero(~np.isnan(values))
     return abs(float(np.polyfit(levels, values[levels], 1)[0])) if len(levels) > 1 else math.nan
 
@@ -146,9 +119,8 @@ def along(grid: FloatArray, axis: str) -> FloatArray:
 def effects(grid: FloatArray, axis: str) -> FloatArray:
     """Returns the levels of `axis` by a least-squares fit of row plus column effects, (count,).
 
-    Without nan cells, these are the means of `along`. With nan cells, means over the other axis compare
-    levels on different cells; the effects do not. A level without a cell is nan, and all are nan if the
-    measured cells do not link the levels.
+    With nan cells, `along` compares levels on different cells; the effects do not. A level without a cell is
+    nan, and all are nan if the measured cells do not link the levels.
 
     >>> effects(np.array([[1.0, 2.0, np.nan], [3.0, 4.0, 5.0]]), "semantic")
     array([2., 3., 4.])
@@ -170,15 +142,7 @@ def effects(grid: FloatArray, axis: str) -> FloatArray:
 def cell_table(
     ind: Mapping[str, FloatArray], scores: Mapping[str, FloatArray], shift: ShiftGrid
 ) -> pd.DataFrame:
-    """Returns a row for each detector and cell: its levels from 1, its images, each metric of `METRICS`.
-
-    All IND images are compared with those of the cell; a cell with fewer than `LEAST` images is N/A.
-
-    Args:
-        ind: Scores of the IND images (m,) by detector, higher = more OOD.
-        scores: Scores of the shifted images (n,) by detector.
-        shift: Cells of these n images.
-    """
+    """Returns each detector's metrics of each cell: its scores (n,) against all IND scores (m,)."""
     rows = []
     for name, found in scores.items():
         for covariate, semantic in np.ndindex(LEVELS, LEVELS):
@@ -214,8 +178,7 @@ def curve_table(cells: pd.DataFrame) -> pd.DataFrame:
 def trend_table(cells: pd.DataFrame) -> pd.DataFrame:
     """Returns correlation and sensitivity (points per level) of each metric and detector along either axis.
 
-    These are the paper's tables 1, 2 and 4 to 7 (eqs. 5 and 6). Columns that end in "_fitted" have the same
-    numbers for `effects`. High semantic and low covariate sensitivity is usually desirable.
+    These are the paper's tables 1, 2 and 4 to 7 (eqs. 5 and 6), those that end in "_fitted" by `effects`.
     """
     rows = []
     for metric in METRICS:

@@ -2,9 +2,6 @@
 
 Source: Long et al., Rethinking the Evaluation of OOD Detection: A Sorites Paradox, NeurIPS 2024, section 2.1
 and appendix B. The matrix is fitted on texts only, each with a meaning and a covariate (style, operation).
-
-The module also has the texts, PCA of their features, which table 3 compares with LAID, and the degrees of
-sets of images by an encoder and its matrix.
 """
 
 import hashlib
@@ -24,8 +21,7 @@ from torch.nn.functional import cosine_similarity, relu
 from starter.data.images.imageset import ImageSet
 from starter.data.sets.rendering import FromRecipe, Rendering
 from starter.models.encoders import Encoder
-from starter.models.encoders.choose import load_encoder
-from starter.models.encoders.clip import clip_templates
+from starter.models.encoders.choose import clip_templates, load_encoder
 from starter.models.encoders.two_tower import TwoTowerEncoder
 from starter.observing.cache import Cache
 from starter.studies.shift.grid import NEIGHBOUR, shift_degrees
@@ -55,13 +51,7 @@ Decompose = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 @dataclass(frozen=True, eq=False)
 class Laid:
-    """An orthogonal matrix and the encoder that it belongs to.
-
-    Attributes:
-        matrix: Orthogonal matrix W, float32 (l, l), l even; the first half of its columns is semantic, the
-            second covariate.
-        encoder: Name of the encoder.
-    """
+    """An orthogonal matrix, float32 (l, l), whose first l/2 columns are semantic; its encoder's name."""
 
     matrix: FloatArray
     encoder: str
@@ -93,14 +83,7 @@ class Laid:
 def triplet_losses(
     standard: Tensor, semantic: Tensor, covariate: Tensor, margin: float
 ) -> tuple[Tensor, Tensor]:
-    """Returns L_sem and L_cov of eq. 2, means over the triplets, each triplet's loss at least 0.
-
-    Args:
-        standard: Transformed features of the standard text (b, l).
-        semantic: Transformed features of a text with another meaning (b, l).
-        covariate: Transformed features of a text with another covariate (b, l).
-        margin: Margin alpha.
-    """
+    """Returns L_sem and L_cov of eq. 2, of features (b, l) of a text, another meaning, another covariate."""
     half = standard.shape[1] // 2
 
     def distance(other: Tensor, part: slice) -> Tensor:
@@ -118,21 +101,9 @@ def orthogonality(matrix: Tensor) -> Tensor:
 
 
 def train_laid(
-    features: FloatArray,
-    encoder: str,
-    seed: int = 0,
-    steps: int = STEPS,
-    device: str = "cpu",
+    features: FloatArray, encoder: str, seed: int = 0, steps: int = STEPS, device: str = "cpu"
 ) -> Laid:
-    """Returns the matrix fitted on the features of texts (eqs. 2-3), rounded to the nearest orthogonal one.
-
-    Args:
-        features: Features of the texts (s, c, l), of s >= 2 meanings under c >= 2 covariates each.
-        encoder: Name of their encoder.
-        seed: Seed of the triplets, which are the same on every device.
-        steps: Number of steps of Adam, with 256 triplets each.
-        device: Name of PyTorch's device.
-    """
+    """Returns the matrix fitted on features (s, c, l), of meanings under covariates (eqs. 2-3)."""
     texts, rng = torch.from_numpy(features).to(device), LAID(seed)
     matrix = torch.from_numpy(_start(features)).to(device).requires_grad_()
     optimiser = torch.optim.Adam([matrix], RATE)
@@ -159,10 +130,7 @@ def _triplets(texts: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor, 
 
 
 def _start(features: FloatArray) -> FloatArray:
-    """Returns an orthogonal matrix (l, l) of directions, from more scatter of meanings to more of styles.
-
-    They are the eigenvectors of the difference of the two scatter matrices, each with trace 1.
-    """
+    """Returns the eigenvectors (l, l) of the scatter of meanings less that of styles, each with trace 1."""
     length, scatters = features.shape[2], []
     for axis in (0, 1):
         rows = (features - features.mean(axis, keepdims=True)).reshape(-1, length).astype(np.float64)
@@ -171,14 +139,7 @@ def _start(features: FloatArray) -> FloatArray:
 
 
 def text_pca(features: FloatArray) -> Decompose:
-    """Returns the projection on principal components of either kind (Long et al. 2024, app. B).
-
-    Components of meaning are those of texts with the same covariate, components of covariates those of texts
-    with the same meaning; they have `SHARE` of the variance.
-
-    Args:
-        features: Features of the texts (s, c, l), of s meanings under c covariates each.
-    """
+    """Returns the projection of texts (s, c, l) on principal components of either kind (app. B)."""
     parts = [features - features.mean(axis, keepdims=True) for axis in (0, 1)]
     meaning, covariate = (
         PCA(SHARE, svd_solver="covariance_eigh").fit(part.reshape(-1, features.shape[2]).astype(np.float64))
@@ -187,41 +148,16 @@ def text_pca(features: FloatArray) -> Decompose:
     return lambda rows: (rows @ meaning.components_.T, rows @ covariate.components_.T)
 
 
-@dataclass(frozen=True)
-class Prompts:
-    """Texts of all combinations of meanings and covariates.
-
-    Attributes:
-        meanings: At least 2 names of classes, such as "the digit 7"; s is their number.
-        covariates: At least 2 templates with one "{}" for the meaning, such as "a drawing of {}"; c of them.
-    """
-
-    meanings: tuple[str, ...]
-    covariates: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        wrong = [template for template in self.covariates if template.count("{}") != 1]
-        if wrong or min(len(self.meanings), len(self.covariates)) < 2:
-            more = f"; {wrong[0]!r} has not" if wrong else ""
-            raise UnusableInput(f"LAID needs two meanings or more and two templates with one {{}} each{more}")
-
-    def plain(self, classes: Sequence[str]) -> list[str]:
-        """Returns the first template filled with each class, for zero-shot classification."""
-        return [self.covariates[0].replace("{}", name) for name in classes]
-
-    def features(self, encoder: Encoder) -> FloatArray:
-        """Returns the encoder's features of every text, float32 (s, c, l), l their dimension."""
-        texts = [cov.replace("{}", meaning) for meaning in self.meanings for cov in self.covariates]
-        starts = progress(range(0, len(texts), _TEXTS), title="texts")
-        rows = np.concatenate([encoder.encode_texts(texts[start : start + _TEXTS]) for start in starts])
-        return rows.reshape(len(self.meanings), len(self.covariates), -1)
+def text_features(encoder: Encoder, meanings: Sequence[str], covariates: Sequence[str]) -> FloatArray:
+    """Returns features, float32 (s, c, l), of s meanings in c templates such as "a drawing of {}"."""
+    texts = [covariate.replace("{}", meaning) for meaning in meanings for covariate in covariates]
+    starts = progress(range(0, len(texts), _TEXTS), title="texts")
+    rows = np.concatenate([encoder.encode_texts(texts[start : start + _TEXTS]) for start in starts])
+    return rows.reshape(len(meanings), len(covariates), -1)
 
 
 def caption_templates(phrases: Sequence[Sequence[str]], seed: int = 0) -> tuple[str, ...]:
-    """Returns at most `COVARIATES` templates of captions' phrases, drawn at random.
-
-    The first is "{}", the meaning alone.
-    """
+    """Returns at most `COVARIATES` random templates of captions' phrases; the first is the meaning alone."""
     rng, templates = PROMPTS(seed), dict.fromkeys(["{}"])
     while len(templates) < min(COVARIATES, math.prod(len(some) + 1 for some in phrases[1:])):
         covariates = [str(rng.choice(some)) for some in phrases[1:] if rng.random() < 0.5]
@@ -230,24 +166,15 @@ def caption_templates(phrases: Sequence[Sequence[str]], seed: int = 0) -> tuple[
 
 
 def choose_prompts(
-    encoder: Encoder,
-    classes: Sequence[str],
-    labels: Path | None = None,
-    seed: int = 0,
-) -> Prompts:
-    """Returns a command's prompts: the classes with the covariates of the encoder's captions or CLIP's 80.
-
-    Args:
-        encoder: Encoder of the texts.
-        classes: Names of the source's classes.
-        labels: File with a meaning per line, which replaces the classes.
-        seed: Seed of the draw of captions.
-    """
-    if isinstance(encoder, TwoTowerEncoder):
-        covariates = caption_templates(encoder.phrases, seed)
-    else:
-        covariates = clip_templates()
-    return Prompts(lines_of(labels) if labels else tuple(classes), covariates)
+    encoder: Encoder, classes: Sequence[str], labels: Path | None = None, seed: int = 0
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Returns the classes, or lines of `labels`, and templates of the encoder's captions, or else CLIP's."""
+    meanings = lines_of(labels) if labels else tuple(classes)
+    phrases = encoder.phrases if isinstance(encoder, TwoTowerEncoder) else None
+    covariates = caption_templates(phrases, seed) if phrases else clip_templates()
+    if min(len(meanings), len(covariates)) < 2:
+        raise UnusableInput("LAID needs two meanings or more and two templates with one {} each")
+    return meanings, covariates
 
 
 def lines_of(path: Path) -> tuple[str, ...]:
@@ -264,16 +191,7 @@ def measured_degrees(
     cache: Cache,
     device: str = "cpu",
 ) -> FloatArray:
-    """Returns semantic and covariate degrees of the images of all sets, float32 (2, n), set by set.
-
-    Args:
-        renderings: Sets to measure.
-        ind: ID images from which distances are measured.
-        encoder: Encoder of the images.
-        laid: LAID matrix of the encoder.
-        cache: Cache in which each set's degrees are kept.
-        device: Device on which distances are computed.
-    """
+    """Returns semantic and covariate degrees of the images of all sets, float32 (2, n), set by set."""
     matrix = hashlib.sha256(laid.matrix.tobytes()).hexdigest()
     digest = digest_of(VERSION, NEIGHBOUR, encoder.name, matrix, ind.digest)
     known, degrees = _halves(FromRecipe.whole(ind), encoder, laid), []
@@ -294,44 +212,23 @@ def _halves(rendering: Rendering, encoder: Encoder, laid: Laid) -> tuple[FloatAr
 
 
 def open_laid(
-    spec: str,
-    folder: str,
-    classes: Sequence[str],
-    kept: Path,
-    seed: int = 0,
-    device: str = "cpu",
+    spec: str, folder: str, classes: Sequence[str], kept: Path, seed: int = 0, device: str = "cpu"
 ) -> tuple[Encoder, Laid]:
-    """Returns the encoder that `spec` names, and its LAID matrix.
-
-    Args:
-        spec: Encoder, as for `load_encoder`.
-        folder: Folder that `unseen shift laid` wrote, or its file; "" to train a matrix here, on the texts of
-            `choose_prompts`.
-        classes: Names of the ID classes.
-        kept: Folder in which a trained matrix is kept and found again.
-        seed: Seed of the training.
-        device: Device of encoder and training.
-    """
+    """Returns an encoder, and its matrix in `folder`, or one that is trained here once and kept in `kept`."""
     if folder:
         return read_laid(Path(folder), spec, device)
     encoder = load_encoder(spec, device)
     path = kept / f"laid-{digest_of(encoder.name, list(classes), seed, STEPS, MARGIN)}.safetensors"
     if path.exists():
         return encoder, Laid.load(path)
-    texts = choose_prompts(encoder, classes, seed=seed).features(encoder)
+    texts = text_features(encoder, *choose_prompts(encoder, classes, seed=seed))
     found = train_laid(texts, encoder.name, seed, device=device)
     found.save(path)
     return encoder, found
 
 
 def read_laid(path: Path, spec: str, device: str = "cpu") -> tuple[Encoder, Laid]:
-    """Returns the matrix that `unseen shift laid` wrote, and its encoder; trains nothing.
-
-    Args:
-        path: Folder or file of the matrix.
-        spec: Encoder, as for `load_encoder`.
-        device: Device of the encoder, if it is CLIP.
-    """
+    """Returns the encoder, and its matrix that `unseen shift laid` wrote; trains nothing."""
     laid, encoder = Laid.load(path), load_encoder(spec, device)
     if encoder.name != laid.encoder:
         raise UnusableInput(f"{path} belongs to the encoder {laid.encoder}: name that one by --encoder")

@@ -15,51 +15,47 @@ from submission import UnusableInput
 from submission.scoretable import validation_groups
 
 
-def test_meta_train_is_in_the_order_of_the_sets(built):
+def test_meta_train_is_in_the_order_of_the_sets_and_its_targets_are_their_accuracies(built):
     subject = ClassifierSubject.open(PublicSets(built), "tiny", ("moments", "image_stats"))
     meta = subject.meta_train()
     assert [observation.set_name for observation in meta.sets] == list(built.sets("train"))
-    assert [len(right) for right in meta.correct] == list(built.sizes["train"].values())
+    for seen, right, rendering in zip(meta.sets, meta.correct, subject.sets.train, strict=True):
+        labels = rendering.recipe.render(rendering.base).labels
+        np.testing.assert_array_equal(seen.predicted == labels, right)
+    np.testing.assert_allclose(meta.targets, [right.mean() for right in meta.correct], atol=1e-12)
     assert all(1 <= len(family) <= 3 for family in meta.families)
     assert meta.sets[0].moments is not None
     assert meta.sets[0].rotation is None
 
 
-def test_the_source_is_labelled_and_its_observation_is_not(built):
-    source = ClassifierSubject.open(PublicSets(built), "tiny", ()).source
+def test_the_source_is_labelled_its_observation_is_not_and_the_network_is_a_copy(built):
+    subject = ClassifierSubject.open(PublicSets(built), "tiny", ())
+    source = subject.source
     assert 0.5 < source.accuracy < 1
     assert source.head_weight.shape == (10, 64)
     assert len(source.train_ref) == 1000
-    features_only = source.observation
-    assert not hasattr(features_only, "labels")
-
-
-def test_the_source_holds_a_copy_of_the_network(built):
-    """A method may train it; what is observed stays as it is."""
-    subject = ClassifierSubject.open(PublicSets(built), "tiny", ())
-    network, observed = subject.source.classifier.network, subject.observer.classifier
+    assert not hasattr(source.observation, "labels")
+    network, observed = source.classifier.network, subject.observer.classifier  # a method may train its copy
     before = observed(subject.sets.base.images[:10])[0]
     with torch.no_grad():
         network.fc.weight.zero_()
     assert torch.equal(observed(subject.sets.base.images[:10])[0], before)
 
 
-def test_a_peer_needs_a_second_classifier(built):
-    reason = "`peers` needs a second classifier, and the competition has one"
-    assert unmet(("moments", "peers"), built) == reason
-    assert unmet(("moments",), built) == ""
-    with pytest.raises(UnusableInput, match=f"contest: {reason}"):
-        ClassifierSubject.open(PublicSets(built), "tiny", ("peers",))
-
-
-@pytest.mark.parametrize("need", ["referee", "referee_features"])
-def test_a_referee_is_what_the_competition_was_built_with(built, need):
-    reason = f"`{need}` needs a competition built with "
-    assert unmet(iter(("moments", need)), built) == f"{reason}--referee"
-    with pytest.raises(UnusableInput, match=f"contest: {reason}referees"):
+@pytest.mark.parametrize(
+    ("need", "reason"),
+    [
+        ("peers", "`peers` needs a second classifier, and the competition has one"),
+        ("referee", "`referee` needs a competition built with --referee"),
+        ("referee_features", "`referee_features` needs a competition built with --referee"),
+    ],
+)
+def test_what_a_competition_was_built_without_is_refused(built, need, reason):
+    assert unmet(iter(("moments", need)), built) == reason
+    with pytest.raises(UnusableInput, match=f"contest: {reason.replace('--referee', 'referees')}"):
         ClassifierSubject.open(PublicSets(built), "tiny", (need,))
     settings = {**built.settings, "referees": [{"name": "lite0"}]}
-    assert unmet((need,), with_fields(built, settings=settings)) == ""
+    assert unmet(("moments", "referee"), with_fields(built, settings=settings)) == ""
 
 
 def test_peers_are_the_other_classifiers(contest):

@@ -49,9 +49,9 @@ def mixes(ood_contest):
 
 def leaks(competition):
     """The findings on leaks, as "grade: text" with the folder cut off, without those of every practice competition."""
-    others = {finding.text for check in (rank_warnings, computed_by) for finding in check(competition)}
-    found = [each for each in audit(competition) if each.text not in {PRACTICE, *others}]
-    return [f"{each.grade}: {each.text}".replace(f"{competition.root}/", "") for each in found]
+    others = {PRACTICE, *rank_warnings(competition), *(text for _, text in computed_by(competition))}
+    found = [f"{grade}: {text}" for grade, text in audit(competition) if text not in others]
+    return [line.replace(f"{competition.root}/", "") for line in found]
 
 
 def saved(competition, **changes):
@@ -70,7 +70,7 @@ def with_images(competition, name, images):
 
 
 def test_a_fresh_build_is_practice_and_no_more(contest):
-    assert [each.text for each in audit(contest)][:1] == [PRACTICE]
+    assert audit(contest)[0] == ("warning", PRACTICE)
     rows = solution_of(contest)
     write_solution(contest.private / "solution.csv", [replace(rows[0], usage="Ignored"), *rows[1:]])
     assert leaks(saved(contest)) == [], "voided sets are audited too"
@@ -109,7 +109,7 @@ def test_base_images_of_several_test_sets(contest, around):
     turns = [origin["turn"] for origin in origins]
     assert len(turns) > 5
     most = max(Counter(turn % around for turn in turns).values())
-    warned = [each.text.partition(", ")[0] for each in practice(contest) if each.text != PRACTICE]
+    warned = [text.partition(", ")[0] for _, text in practice(contest) if text != PRACTICE]
     assert warned == [f"each base image stands in {most} of {len(turns)} test sets"] * (most > 1)
 
 
@@ -161,7 +161,7 @@ def test_crops_of_one_photograph_in_two_mixes_are_named_and_only_these(mixes):
         for number, row in enumerate(np.flatnonzero(is_ood(mixes, name))[:count]):
             images[row] = scene[number : number + 32, 3 * number : 3 * number + 32]
         mixes = with_images(mixes, name, images)
-    assert [finding.text.split(" share")[0] for finding in shared_patches(mixes)] == [
+    assert [text.split(" share")[0] for _, text in shared_patches(mixes)] == [
         "3 OOD images of test mix test_0001",
         "2 OOD images of test mix test_0002",
     ]
@@ -180,7 +180,7 @@ def test_png_against_jpeg_is_told_by_statistics(mixes):
             encoded = cv2.imencode(".jpg", images[name][row], (cv2.IMWRITE_JPEG_QUALITY, 85))[1]
             images[name][row] = cv2.imdecode(encoded, cv2.IMREAD_COLOR)
         mixes = with_images(mixes, name, images[name])
-    found = {finding.text.partition(" alone")[0]: finding.text for finding in telling_statistics(mixes)}
+    found = {text.partition(" alone")[0]: text for _, text in telling_statistics(mixes)}
     assert float(found["change by JPEG at quality 85"].partition("AUC ")[2][:5]) > 0.95
 
 

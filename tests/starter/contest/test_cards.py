@@ -47,17 +47,15 @@ def test_mlcroissant_finds_no_error_and_reads_the_tables(
         )
 
 
-def test_every_public_file_is_named_with_its_hash(organizers: Competition) -> None:
+def test_public_files_are_named_with_hashes_and_nothing_is_told_of_private_ones(
+    organizers: Competition,
+) -> None:
     found = {file["contentUrl"]: file["sha256"] for file in json.loads(croissant(organizers))["distribution"]}
     public = [path for path in organizers.public.rglob("*") if path.is_file()]
     assert found == {str(path.relative_to(organizers.root)): sha256(path) for path in public}
-
-
-def test_the_cards_are_the_same_without_the_private_part(organizers: Competition) -> None:
-    """So nothing in them comes from there: no label, no kind of a test set, no seed."""
     written = cards(organizers)
     shutil.rmtree(organizers.private)
-    assert cards(Competition.open(organizers.root)) == written
+    assert cards(Competition.open(organizers.root)) == written, "no label, no kind of a test set, no seed"
 
 
 def test_the_archive_holds_them_and_they_read_it(organizers: Competition, tmp_path: Path) -> None:

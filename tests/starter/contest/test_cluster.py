@@ -9,7 +9,7 @@ import time
 import fsspec
 import pytest
 from bucket import BUCKET, s3_server
-from built import spoil
+from built import contents, spoil
 
 from baselines import BASELINES, OOD_BASELINES
 from baselines.run.predict import predict
@@ -35,11 +35,8 @@ def workers():
 
 
 def files_of(root):
-    return {
-        path.relative_to(root).as_posix(): path.read_bytes()
-        for path in sorted(root.rglob("*"))
-        if path.is_file() and path.name not in ("cache.txt", "runs.csv")
-    }
+    files = contents(root).items()
+    return {name: data for name, data in files if not name.endswith(("cache.txt", "runs.csv"))}
 
 
 def assert_same(found, expected):

@@ -5,6 +5,7 @@ import shutil
 import cv2
 import numpy as np
 import pytest
+from built import contents
 from rules import with_fields
 
 from starter.contest.materialize import materialize
@@ -49,15 +50,6 @@ def assert_same(found, wanted):
 def listed(folder):
     """The names in a folder, hidden ones too, sorted."""
     return sorted(path.name for path in folder.iterdir())
-
-
-def contents(folder):
-    """Every file below a folder with its bytes."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 @pytest.mark.parametrize("part", ["train", "val"])

@@ -8,16 +8,7 @@ import pytest
 from asked import accuracy_settings, ood_settings
 from command_line import run
 
-from starter.contest.named_settings import (
-    TRACKS,
-    fields_of,
-    flag_of,
-    help_of,
-    read_file,
-    settings_of,
-    write_file,
-)
-from starter.contest.presets import PRESETS, preset
+from starter.contest import named_settings as named
 from submission import UnusableInput
 
 CHANGED = {
@@ -86,74 +77,60 @@ def test_settings_of_the_ood_track_are_refused_one_by_one(changes, word):
         ood_settings(**changes)
 
 
+END = datetime(2026, 12, 31, 23, 30, tzinfo=timezone.utc)
+TIMES = (
+    *("2026-12-31T23:30", "2027-01-01T01:30+02:00", "2026-12-31 23:30:00Z", "20261231T2330"),
+    *("20261231T233000Z", "2027-01-01T01:30+02", "2027-01-01 01:30 +0200", "20270101T0130+0200"),
+    " 2026-12-31t23:30z ",
+)
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("text", "expected"),
     [
-        *(
-            "2026-12-31T23:30",
-            "2027-01-01T01:30+02:00",
-            "2026-12-31 23:30:00Z",
-            "20261231T2330",
-            "20261231T233000Z",
-        ),
-        *("2027-01-01T01:30+02", "2027-01-01 01:30 +0200", "20270101T0130+0200", " 2026-12-31t23:30z "),
+        *((text, END) for text in TIMES),
+        *((f"2026-12-31{zone}", END.replace(minute=59)) for zone in ("", "Z")),
     ],
 )
-def test_rules_of_a_competition_come_from_settings(text):
-    assert accuracy_settings(deadline=text, total_limit=7, decimals=2).rules(30) == {
-        "decimals": 2,
-        "deadline": datetime(2026, 12, 31, 23, 30, tzinfo=timezone.utc),
-        "daily_limit": 5,
-        "total_limit": 7,
-    }
-
-
-def test_a_date_alone_ends_with_its_day() -> None:
-    for text in ("2026-12-31", "2026-12-31Z"):
-        assert accuracy_settings(deadline=text).deadline == datetime(
-            2026, 12, 31, 23, 59, tzinfo=timezone.utc
-        )
+def test_a_deadline_is_a_time_or_the_end_of_a_day(text, expected):
+    assert accuracy_settings(deadline=text).deadline == expected
 
 
 @pytest.mark.parametrize(
     ("given", "rows", "daily", "total"),
     [
-        ({}, 30, 5, None),
+        ({"decimals": 2, "total_limit": 7}, 30, 5, 7),
         ({"daily_limit": 0}, 30, None, None),
         ({"hidden": True}, 30, 5, 6),
         ({"hidden": True}, 4, 5, 3),
         ({"hidden": True, "total_limit": 9}, 30, 5, 9),
     ],
 )
-def test_a_hidden_competition_always_has_a_total_limit(given, rows, daily, total):
+def test_rules_come_from_settings_and_a_hidden_competition_has_a_total_limit(given, rows, daily, total):
     images = {"test_sets": 0, "test_from": ("x",)} if "hidden" in given else {}
-    rules = accuracy_settings(**given, **images).rules(rows)
-    assert (rules["daily_limit"], rules["total_limit"], rules["deadline"]) == (daily, total, None)
+    limits = {"daily_limit": daily, "total_limit": total}
+    rules = {"decimals": given.get("decimals", 1), "deadline": END, **limits}
+    assert accuracy_settings(deadline=TIMES[0], **given, **images).rules(rows) == rules
 
 
-@pytest.mark.parametrize("track", TRACKS)
+@pytest.mark.parametrize("track", named.TRACKS)
 def test_a_record_and_a_file_give_the_same_settings(track, tmp_path):
-    for number, settings in enumerate((settings_of(track, {}), CHANGED[track])):
+    for number, settings in enumerate((named.settings_of(track, {}), CHANGED[track])):
         recorded = json.loads(json.dumps(settings.model_dump(mode="json")))
-        assert settings_of(recorded.pop("track"), recorded) == settings
-        write_file(tmp_path / f"{number}.toml", settings)
-        found = read_file(tmp_path / f"{number}.toml")
-        assert settings_of(found.pop("track"), found) == settings
+        assert named.settings_of(recorded.pop("track"), recorded) == settings
+        named.write_file(tmp_path / f"{number}.toml", settings)
+        found = named.read_file(tmp_path / f"{number}.toml")
+        assert named.settings_of(found.pop("track"), found) == settings
         with pytest.raises(UnusableInput, match=f"{number}.toml exists: name a new file"):
-            write_file(tmp_path / f"{number}.toml", settings)
+            named.write_file(tmp_path / f"{number}.toml", settings)
 
 
 def test_public_settings_tell_no_path_and_nothing_of_the_test_sets():
     paths = {"test_from": ("/mnt/a",), "val_from": ("/mnt/b",), "source": "/home/ann/photos.zip"}
     shown = accuracy_settings(set_size=20, classifiers=("net=/home/ann/w.pt",), **paths).public()
-    assert shown == {
-        "train_sets": 120,
-        "group": "default",
-        "ops_per_set": [3, 3],
-        "set_size": 20,
-        "datacv_splits": False,
-        "resize": "crop",
-    }
+    operations = {"group": "default", "ops_per_set": [3, 3]}
+    sets = {"train_sets": 120, "set_size": 20, "datacv_splits": False, "resize": "crop"}
+    assert shown == {**operations, **sets}
     assert shown == accuracy_settings(set_size=20, test_sets=7).public()
     assert ood_settings(contact="ann").public() == {
         "train_sets": 120,
@@ -167,16 +144,16 @@ def test_public_settings_tell_no_path_and_nothing_of_the_test_sets():
 
 def test_every_setting_has_its_help_and_its_option(tmp_path):
     helped = run("build", "--help-all").text
-    for track in TRACKS:
-        write_file(tmp_path / f"{track}.toml", settings_of(track, {}))
+    for track in named.TRACKS:
+        named.write_file(tmp_path / f"{track}.toml", named.settings_of(track, {}))
         lines = (tmp_path / f"{track}.toml").read_text().splitlines()
-        for name in fields_of(track):
+        for name in named.fields_of(track):
             (place,) = [i for i, line in enumerate(lines) if line.removeprefix("# ").startswith(f"{name} =")]
-            assert lines[place - 1] == f"# {help_of(name)}"
-            assert flag_of(name) in helped.split()
+            assert lines[place - 1] == f"# {named.help_of(name)}"
+            assert named.flag_of(name) in helped.split()
     for heading in ("Settings:", "More settings:", "of the accuracy track:", "of the ood track:"):
         assert heading in helped
-    assert "[48; ood 40]" in help_of("test_sets")
+    assert "[48; ood 40]" in named.help_of("test_sets")
 
 
 @pytest.mark.parametrize(
@@ -202,19 +179,21 @@ def test_options_go_before_the_file_before_the_preset_before_defaults(tmp_path, 
     Path("mine.toml").write_text("val_sets = 3\ntest_sets = 5\nhidden = true\ntest_from = ['x']\n")
     given = ("--test-sets", 0, "--write-settings", "all.toml", "--preset", "small", "--set-size", 70)
     run("build", "--settings", "mine.toml", *given)
-    found = read_file(Path("all.toml"))
+    found = named.read_file(Path("all.toml"))
     assert (found["test_sets"], found["val_sets"], found["train_sets"], found["seed"]) == (0, 3, 40, 0)
     assert (found["set_size"], found["hidden"], found["ops_per_set"]) == (70, True, [1, 3])
     run("build", "--settings", "all.toml", "--no-hidden", "--write-settings", "shown.toml")
-    assert not read_file(Path("shown.toml"))["hidden"]
+    assert not named.read_file(Path("shown.toml"))["hidden"]
 
 
-@pytest.mark.parametrize(("name", "track"), [(name, track) for name in PRESETS for track in PRESETS[name]])
+@pytest.mark.parametrize(
+    ("name", "track"), [(name, track) for name in named.PRESETS for track in named.PRESETS[name]]
+)
 def test_a_preset_is_settings_that_can_be_used(name, track):
-    assert settings_of(track, preset(name, track)).train_sets >= 40
+    assert named.settings_of(track, named.preset(name, track)).train_sets >= 40
 
 
 @pytest.mark.parametrize("name", ["datacv2023", "tiny"])
 def test_a_preset_of_another_track_or_name_is_refused(name):
     with pytest.raises(UnusableInput, match=f"preset '{name}' is none of the ood track, which has small"):
-        preset(name, "ood")
+        named.preset(name, "ood")

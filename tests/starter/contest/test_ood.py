@@ -47,17 +47,14 @@ def test_studies_resize_images_as_the_build_did(ood_built):
     assert [MixSets(each).fit for each in (ood_built, padded)] == [Fit((32, 32)), Fit((32, 32), "pad")]
 
 
-def test_meta_train_has_no_classes_of_correct_images(subjects):
+def test_subjects_share_what_is_seen_and_meta_train_has_no_classes_of_correct_images(subjects):
+    assert len({id(subject.memory) for subject in subjects.values()}) == 1
+    assert list(subjects) == ["tiny:msp:fpr95", "tiny:msp:auroc", "tiny:energy:fpr95", "tiny:energy:auroc"]
     meta = subjects["tiny:msp:fpr95"].meta_train()
     assert meta.correct == ()
     assert len(meta.source.scores) == len(meta.source.labels)
     assert all(len(family) == 1 for family in meta.families)
     assert len(meta.sets[2:5]) == 3
-
-
-def test_subjects_of_a_classifier_share_what_is_seen(subjects):
-    assert len({id(subject.memory) for subject in subjects.values()}) == 1
-    assert list(subjects) == ["tiny:msp:fpr95", "tiny:msp:auroc", "tiny:energy:fpr95", "tiny:energy:auroc"]
 
 
 def test_test_mixes_come_from_their_files(ood_built, subjects):

@@ -29,13 +29,7 @@ def test_every_split_has_a_public_and_a_private_part(families, most):
         assert len(public) < len(families)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        accuracy_settings(),
-        accuracy_settings(source="cifar10", group="wide"),
-    ],
-)
+@pytest.mark.parametrize("settings", [accuracy_settings(), accuracy_settings(source="cifar10", group="wide")])
 @pytest.mark.parametrize("sets", [101, 400])
 @pytest.mark.slow
 def test_a_hundred_sets_have_thirty_public_and_seventy_private_in_every_group_alike(settings, sets):

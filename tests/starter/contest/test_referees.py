@@ -58,6 +58,10 @@ def splits(glyphs):
 
 
 def test_a_probe_learns_training_images_that_methods_do_not_see(splits, monkeypatch):
+    few = replace(splits, train=splits.train.take(np.arange(len(train_ref(splits, 0)) + FEWEST - 1)))
+    assert sorted(learnt_images(few, 0).hashes()) == sorted(few.train.hashes()[:LEARNT]), (
+        "all, if they are few"
+    )
     monkeypatch.setattr("starter.observing.referee_fit.LEARNT", 2500)
     learnt = learnt_images(splits, 0)
     assert len(learnt) == 2500
@@ -67,11 +71,6 @@ def test_a_probe_learns_training_images_that_methods_do_not_see(splits, monkeypa
         image.tobytes(): label for image, label in zip(splits.train.images, splits.train.labels, strict=True)
     }
     assert [label[image.tobytes()] for image in learnt.images[::97]] == list(learnt.labels[::97])
-
-
-def test_where_training_images_are_few_the_probe_learns_all(splits):
-    few = replace(splits, train=splits.train.take(np.arange(len(train_ref(splits, 0)) + FEWEST - 1)))
-    assert sorted(learnt_images(few, 0).hashes()) == sorted(few.train.hashes()[:LEARNT])
 
 
 def test_competition_json_tells_of_referees_and_the_archive_holds_them(refereed, tmp_path):

@@ -8,15 +8,7 @@ import torch
 from observations import seen, source_of
 from scipy.special import log_softmax, softmax
 
-from starter.observing.observation import (
-    NEEDS,
-    MetaTrain,
-    Moments,
-    Observation,
-    ScoredMix,
-    Source,
-    once,
-)
+from starter.observing.observation import NEEDS, MetaTrain, Moments, Observation, ScoredMix, Source, once
 from starter.observing.temperature import scaled_probabilities, temperature
 
 LOGITS = np.array([[2.0, 0.0, -1.0], [0.0, 3.0, 0.0]], np.float32)
@@ -96,17 +88,10 @@ def test_meta_train_refuses_what_does_not_fit(sets, targets, message):
         MetaTrain(source(), [observation()] * sets, np.array(targets), truth, [frozenset()] * sets)
 
 
-def mix(**changes):
-    scores = np.array([0.5, 2.0])
-    return ScoredMix(
-        **{"observation": observation(), "detector": "msp", "metric": "fpr95", "scores": scores, **changes}
-    )
-
-
 @pytest.mark.parametrize("scores", [np.zeros(3), np.zeros((2, 1)), np.array([0.0, np.inf])])
 def test_scores_must_fit_and_be_finite(scores):
     with pytest.raises(ValueError, match="scores"):
-        mix(scores=scores)
+        ScoredMix(observation(), "msp", "fpr95", scores)
     with pytest.raises(ValueError, match="scores"):
         source(scores=scores)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from built import contents
 from PIL import Image
 
 from starter.data.images.arrays import write_npz
@@ -17,14 +18,7 @@ from starter.models.classifiers.networks.small import Small
 from starter.observing.cache import Cache
 from starter.observing.image_stats import image_stats
 from starter.observing.observation import NEEDS, ROTATED
-from starter.observing.observe import (
-    PARTS,
-    Observer,
-    fit_rotation_head,
-    observe,
-    observe_all,
-    read,
-)
+from starter.observing.observe import PARTS, Observer, fit_rotation_head, observe, observe_all, read
 from submission.errors import UnusableInput
 
 CLASSES = tuple("abcde")
@@ -84,10 +78,7 @@ def seen(observer):
 
 
 def entries(observer):
-    root = observer.cache.root
-    return {
-        path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()
-    }
+    return contents(observer.cache.root)
 
 
 def test_gives_what_computing_it_directly_gives(observer):

@@ -17,15 +17,7 @@ from starter.models.classifiers.networks.small import SMALL_MEAN, SMALL_STD, Sma
 from starter.models.encoders import ImageFunction
 from starter.observing.cache import Cache
 from starter.observing.observe import Observer, observe, read
-from starter.observing.referee import (
-    BINS,
-    Probe,
-    Referee,
-    calibration_error,
-    fit_linear,
-    packed_name,
-    write_packed,
-)
+from starter.observing.referee import BINS, Probe, Referee, calibration_error, fit_linear, packed_name
 from submission import UnusableInput
 
 RNG = np.random.default_rng(0)
@@ -69,6 +61,8 @@ def test_a_probe_is_saved_and_loaded(tmp_path):
     first, path = probe(), tmp_path / "probe.safetensors"
     first.save(path)
     again = Probe.load(path, 3)
+    with pytest.raises(UnusableInput, match="no finite weights of the competition's 4 classes"):
+        Probe.load(path, 4)
     assert again.digest == first.digest
     assert (again.spec, again.encoder, again.figures) == ("corner", "corner", first.figures)
     before = path.read_bytes()
@@ -78,28 +72,19 @@ def test_a_probe_is_saved_and_loaded(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("classes", "changes"),
+    "stored",
     [
-        (4, {}),
-        (3, {"bias": np.zeros(4, np.float32)}),
-        (3, {"bias": np.zeros(3)}),
-        (3, {"weight": np.full((3, 6), np.nan, np.float32)}),
-        (3, {"weight": np.ones((), np.float32)}),
+        probe(bias=np.zeros(4, np.float32)),
+        probe(bias=np.zeros(3)),
+        probe(weight=np.full((3, 6), np.nan, np.float32)),
+        probe(weight=np.ones((), np.float32)),
+        b"no probe",
+        save({"weight": probe().weight}, {"referee": "[" * 99_999}),
     ],
 )
-def test_a_probe_of_other_classes_or_without_finite_weights_is_refused(classes, changes, tmp_path):
+def test_a_file_that_is_no_probe_with_finite_weights_of_its_shapes_is_refused(stored, tmp_path):
     path = tmp_path / "probe.safetensors"
-    probe(**changes).save(path)
-    with pytest.raises(UnusableInput, match=f"{path} is no referee's probe"):
-        Probe.load(path, classes)
-
-
-@pytest.mark.parametrize(
-    "damaged", [b"no probe", save({"weight": probe().weight}, {"referee": "[" * 99_999})]
-)
-def test_a_file_that_is_no_probe_is_refused(damaged, tmp_path):
-    path = tmp_path / "probe.safetensors"
-    path.write_bytes(damaged)
+    path.write_bytes(stored) if isinstance(stored, bytes) else stored.save(path)
     with pytest.raises(UnusableInput, match=f"{path} is no referee's probe"):
         Probe.load(path, 3)
 
@@ -107,7 +92,7 @@ def test_a_file_that_is_no_probe_is_refused(damaged, tmp_path):
 def test_what_is_packed_needs_no_encoder(tmp_path):
     looked, packed = made(("contrast", {})), tmp_path / "seen.safetensors"
     seen = referee(tmp_path).compute(looked, ("referee",))["referee"]["logits"]
-    write_packed(packed, {packed_name("referee", looked): seen})
+    packed.write_bytes(save({packed_name("referee", looked): seen}))
 
     def none():
         raise UnusableInput("no such package")
@@ -119,7 +104,7 @@ def test_what_is_packed_needs_no_encoder(tmp_path):
         UnusableInput, match="corner has not seen set 'train_0001', and its encoder is not here: no"
     ):
         bare.compute(made(), ("referee",))
-    write_packed(packed, {packed_name("referee", looked): seen[:3]})
+    packed.write_bytes(save({packed_name("referee", looked): seen[:3]}))
     with pytest.raises(UnusableInput, match="does not fit set 'train_0001'"):
         referee(tmp_path, packed=packed).load("referee", looked)
     packed.write_bytes(b"nothing")

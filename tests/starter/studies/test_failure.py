@@ -6,31 +6,19 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from starter.observing.detectors.metrics import auroc
-from starter.studies.failure import (
-    ALL,
-    TABLES,
-    Scored,
-    detection_table,
-    differences_table,
-    groups_table,
-    intercepts_table,
-    matched_table,
-    misclassification_table,
-    nearest_distances,
-    ranks_table,
-)
+from starter.studies import failure
 
 
 def test_failure_detection_weighs_ind_and_ood_alike():
     rng, n, m = np.random.default_rng(0), 120, 80
     right = rng.uniform(size=n) < 0.7
     ind, ood = rng.normal(size=n) - right, rng.normal(0.5, 1, size=m)
-    detectors = {"msp": Scored({"clean": (ind, right)}, {"ood": ood})}
+    detectors = {"msp": failure.Scored({"clean": (ind, right)}, {"ood": ood})}
     failed, weights = np.concatenate([~right, np.ones(m)]), np.repeat([1 / n, 1 / m], [n, m])
     expected = roc_auc_score(failed, np.concatenate([ind, ood]), sample_weight=weights)
-    assert TABLES["auroc"](detectors).failure.item() == pytest.approx(expected)
+    assert failure.TABLES["auroc"](detectors).failure.item() == pytest.approx(expected)
     cut = np.sort(ood)[::-1][63]  # 64 of 80 are 80 %
-    assert TABLES["rejected"](detectors).rejected.item() == (ind[right] >= cut).mean()
+    assert failure.TABLES["rejected"](detectors).rejected.item() == (ind[right] >= cut).mean()
 
 
 def swept(kept, other):
@@ -49,11 +37,11 @@ def test_the_tables_of_facets_by_trying_every_threshold():
         rng.normal(size=200).round(1),
         {kind: rng.normal(gap, 1, 90).round(1) for kind, gap in (("near", 0.5), ("far", 2))},
     )
-    detectors = {"msp": Scored({"clean": (clean, correct)}, ood)}
-    table = detection_table(detectors).set_index("ood")[["fpr95", "detection_error", "auroc"]]
-    for kind, others in {**ood, ALL: np.concatenate([*ood.values()])}.items():
+    detectors = {"msp": failure.Scored({"clean": (clean, correct)}, ood)}
+    table = failure.detection_table(detectors).set_index("ood")[["fpr95", "detection_error", "auroc"]]
+    for kind, others in {**ood, failure.ALL: np.concatenate([*ood.values()])}.items():
         np.testing.assert_allclose(100 * table.loc[kind], swept(clean, others), rtol=1e-12)
-    missed = misclassification_table(detectors)[["fpr95", "detection_error", "auroc"]]
+    missed = failure.misclassification_table(detectors)[["fpr95", "detection_error", "auroc"]]
     np.testing.assert_allclose(100 * missed.iloc[0], swept(clean[correct], clean[~correct]), rtol=1e-12)
 
 
@@ -69,14 +57,14 @@ def scored(unit=1.0):
         "clean": (unit * rng.normal(size=300) - CORRECT, CORRECT),
         "blurred": (unit * rng.normal(0.5, 1, size=200) - SHIFTED, SHIFTED),
     }
-    return Scored(ind, {"near": rng.normal(0.3, 1, size=150), "far": rng.normal(1.5, 1, size=90)})
+    return failure.Scored(ind, {"near": rng.normal(0.3, 1, size=150), "far": rng.normal(1.5, 1, size=90)})
 
 
 DETECTORS = {"msp": scored(), "energy": scored(0.5)}
 
 
 def test_the_gain_on_the_first_detector_has_two_parts():
-    found = groups_table(DETECTORS)
+    found = failure.groups_table(DETECTORS)
     assert found.gain[:4].tolist() == [0.0] * 4
     assert (found.gain[4:] != 0).all()
     assert (found.from_correct + found.from_wrong).tolist() == pytest.approx(found.gain.tolist())
@@ -85,13 +73,13 @@ def test_the_gain_on_the_first_detector_has_two_parts():
 
 
 def test_intervals_tell_a_better_detector_from_the_same_one():
-    found = differences_table({**DETECTORS, "same": scored()}, draws=60)
+    found = failure.differences_table({**DETECTORS, "same": scored()}, draws=60)
     assert set(found.detector) == {"energy", "same"}
     same, energy = (found[found.detector == name] for name in ("same", "energy"))
     assert (same[["difference", "low", "high"]] == 0).all(axis=None)
     assert ((energy.low < energy.difference) & (energy.difference < energy.high)).all()
     told = energy[(energy.ind == "clean") & (energy.ood == "far") & (energy.goal == "failure")]
-    table = TABLES["auroc"](DETECTORS)
+    table = failure.TABLES["auroc"](DETECTORS)
     at = table[(table.ind == "clean") & (table.ood == "far")].failure
     assert told.difference.item() == pytest.approx(at.iloc[1] - at.iloc[0])
     assert told.low.item() > 0
@@ -99,16 +87,18 @@ def test_intervals_tell_a_better_detector_from_the_same_one():
 
 def test_ranks_are_shares_of_ood_images_that_look_more_ood():
     ind = {"clean": (np.array([0.0, 1.0, 5.0]), np.array([True, True, False]))}
-    found = ranks_table({"msp": Scored(ind, {"ood": np.array([1.0, 2.0, 3.0, 4.0])})}).set_index("group")
+    found = failure.ranks_table(
+        {"msp": failure.Scored(ind, {"ood": np.array([1.0, 2.0, 3.0, 4.0])})}
+    ).set_index("group")
     assert found.loc["correct", "q50"] == pytest.approx((1 + 0.875) / 2)
     assert found.loc["wrong", ["q05", "q95"]].tolist() == [0, 0]
     assert found.loc["ood", "q50"] == 0.5
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", failure.TABLES)
 def test_no_table_needs_every_group(name):
-    some = Scored({"clean": (np.array([0.0, 1.0]), np.array([True, True]))}, {"ood": np.array([2.0])})
-    assert len(TABLES[name]({"msp": some, "energy": some})) > 0
+    some = failure.Scored({"clean": (np.array([0.0, 1.0]), np.array([True, True]))}, {"ood": np.array([2.0])})
+    assert len(failure.TABLES[name]({"msp": some, "energy": some})) > 0
 
 
 RNG = np.random.default_rng(5)
@@ -118,18 +108,20 @@ def test_distances_are_to_the_nearest_direction():
     features, reference = RNG.normal(size=(30, 6)), RNG.normal(size=(9, 6))
     unit = [each / np.linalg.norm(each, axis=1, keepdims=True) for each in (features, reference)]
     naive = [min(np.linalg.norm(one - other) for other in unit[1]) for one in unit[0]]
-    np.testing.assert_allclose(nearest_distances(features.astype(np.float16), reference), naive, atol=2e-3)
+    np.testing.assert_allclose(
+        failure.nearest_distances(features.astype(np.float16), reference), naive, atol=2e-3
+    )
 
 
 def test_each_subset_from_near_to_far_has_its_auroc():
     distances = {"blur": RNG.random(203), "near": RNG.random(80)}
     scores = {kind: RNG.normal(size=len(each)) + 2 * each for kind, each in distances.items()}
     clean = RNG.normal(size=50)
-    msp = Scored(
+    msp = failure.Scored(
         {"clean": (clean, np.ones(50, bool)), "blur": (scores["blur"], np.ones(203, bool))},
         {"near": scores["near"]},
     )
-    found = matched_table({"msp": msp}, distances)
+    found = failure.matched_table({"msp": msp}, distances)
     assert found.groupby("kind").size().to_dict() == {"near": 2, "blur": 5}
     for kind, count in (("near", 40), ("blur", 41)):
         rows = np.argsort(distances[kind])[:count]
@@ -143,7 +135,7 @@ def test_lines_are_least_squares_with_their_intervals():
     x = RNG.random(30)
     y = 0.6 + 0.3 * x + 0.02 * RNG.normal(size=30)
     frame = pd.DataFrame({"detector": "msp", "kind": "near", "distance": x, "auroc": y})
-    near = intercepts_table(frame).iloc[0]
+    near = failure.intercepts_table(frame).iloc[0]
     design = np.stack([np.ones(30), x], 1)
     inverse = np.linalg.inv(design.T @ design)
     coefficients = inverse @ design.T @ y
@@ -154,4 +146,4 @@ def test_lines_are_least_squares_with_their_intervals():
     assert near.intercept_low == pytest.approx(coefficients[0] - half)
     assert near.level == pytest.approx(coefficients @ [1, x.mean()])
     assert near.level_high - near.level_low < near.intercept_high - near.intercept_low
-    assert intercepts_table(frame[:2]).isna().to_numpy().sum() == 8
+    assert failure.intercepts_table(frame[:2]).isna().to_numpy().sum() == 8

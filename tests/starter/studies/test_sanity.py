@@ -9,7 +9,7 @@ import torch
 from starter.data.sources.glyphs.digits import CLASSES, glyph_splits
 from starter.models.classifiers import use_network
 from starter.observing.detectors import DETECTORS, Detector
-from starter.studies.sanity import SHIFTS, RandomNetworks, SanitySets, random_classifier, sanity, sanity_text
+from starter.studies.sanity import SHIFTS, random_classifier, sanity, sanity_sets, sanity_text
 from submission.errors import UnusableInput
 
 
@@ -28,7 +28,7 @@ class Infinite(Detector):
 
 
 def few(ood_folder):
-    return SanitySets.of(ood=ood_folder, images=60)
+    return sanity_sets(ood=ood_folder, images=60)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def found(ood_folder):
         patch.setitem(DETECTORS, "chance", Chance())
         patch.setitem(DETECTORS, "infinite", Infinite())
         names = ["msp", "energy", "vim", "chance", "infinite"]
-        return sanity(few(ood_folder), RandomNetworks(count=2), names).tables["sanity"]
+        return sanity(*few(ood_folder), names, count=2).tables["sanity"]
 
 
 @pytest.mark.slow
@@ -47,9 +47,9 @@ def test_every_detector_set_and_initialisation_has_a_row(found, ood_folder):
     assert kinds["ood"] == {each.name for each in ood_folder.iterdir()}
     assert len(found) == 5 * found.set.nunique() * 2
     assert not found.duplicated(["detector", "set", "initialisation"]).any()
-    again = sanity(few(ood_folder), RandomNetworks(count=1), ["energy"]).tables["sanity"]
+    again = sanity(*few(ood_folder), ["energy"], count=1).tables["sanity"]
     with pytest.raises(UnusableInput, match="'max'; there are msp, ts, odin"):
-        sanity(few(ood_folder), RandomNetworks(), ["max"])
+        sanity(*few(ood_folder), ["max"])
     first = found[(found.detector == "energy") & (found.initialisation == 0)]
     assert again.reset_index(drop=True).equals(first.reset_index(drop=True))
 

@@ -2,41 +2,24 @@
 
 import csv
 from collections import Counter
-from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
-from encoders import whole_laid
+from built import contents
 from hypothesis import given
 from hypothesis import strategies as st
 
 from starter.models.encoders import EncoderPair
+from starter.studies import synis
 from starter.studies.shift.laid import Laid
-from starter.studies.synis import (
-    GLYPH_STYLES,
-    MEANINGS,
-    STYLES,
-    Prompt,
-    Request,
-    Style,
-    choose_generator,
-    choose_prompts,
-    datasheet,
-    draw_glyphs,
-    plan,
-    prompt_grid,
-    read_styles,
-    synis,
-    write_grid,
-)
 from submission.errors import UnusableInput
 
 LABELS = ("cat", "dog", "ship")
 
 
 def prompt(text="", seed=0):
-    return Prompt("s1_c1/00000.png", "", "", text, "", seed)
+    return synis.Prompt("s1_c1/00000.png", "", "", text, "", seed)
 
 
 def levels_of(seed):
@@ -45,8 +28,8 @@ def levels_of(seed):
 
 @given(seed=st.integers(0, 1000), per_cell=st.integers(1, 12))
 def test_each_cell_is_filled_evenly_from_its_own_prompts(seed, per_cell):
-    styles, levels = STYLES[:5], levels_of(seed)
-    prompts = plan(LABELS, styles, levels, per_cell, seed)
+    styles, levels = synis.STYLES[:5], levels_of(seed)
+    prompts = synis.plan(LABELS, styles, levels, per_cell, seed)
     texts = [style.prompt(label) for label in LABELS for style in styles]
     cells: dict[str, list[str]] = {}
     for index, (semantic, covariate) in enumerate(levels):
@@ -59,7 +42,7 @@ def test_each_cell_is_filled_evenly_from_its_own_prompts(seed, per_cell):
         counts = [used[text] for text in members]
         assert max(counts) - min(counts) <= 1
     assert len({each.seed for each in prompts}) == len({each.file for each in prompts}) == len(prompts)
-    assert prompts == plan(LABELS, styles, levels, per_cell, seed)
+    assert prompts == synis.plan(LABELS, styles, levels, per_cell, seed)
 
 
 def texts(prompts: list[str]) -> np.ndarray:
@@ -71,15 +54,15 @@ def texts(prompts: list[str]) -> np.ndarray:
 
 def test_prompts_land_in_the_cells_of_their_degrees():
     encoder = EncoderPair("angles", lambda images: np.tile([1.0, 0, 1, 0], (len(images), 1)), texts)
-    styles = (Style("plain", "{object} plain"), Style("odd", "{object} odd"))
+    styles = (synis.Style("plain", "{object} plain"), synis.Style("odd", "{object} odd"))
     known = np.zeros((12, 8, 8, 3), np.uint8)
     laid = Laid(np.eye(4, dtype=np.float32), "angles")
     prompts = ["near plain", "near odd", "far plain", "far odd"]
-    grid = prompt_grid(encoder, laid, known, prompts)
+    grid = synis.prompt_grid(encoder, laid, known, prompts)
     assert grid.levels.tolist() == [[0, 0, 7, 7], [0, 7, 0, 7]]
-    prompts = plan(("near", "far"), styles, grid.levels.T, 3, seed=5)
+    prompts = synis.plan(("near", "far"), styles, grid.levels.T, 3, seed=5)
     facts = {"identity": "12 images", "encoder": "angles", "generator": "noise", "seed": 5, "licence": "CC0"}
-    text = datasheet(prompts, grid, **facts)
+    text = synis.datasheet(prompts, grid, **facts)
     assert "12 images, generated" in text
     assert "the 4 cells into which prompts fall, with 3 images each" in text
     assert all(str(fact) in text for fact in (*facts.values(), f"{grid.edges[0, -1]:.4f}"))
@@ -94,11 +77,7 @@ def noise(prompts):
 @pytest.fixture
 def prompts():
     levels = np.array([(0, 0), (0, 7), (3, 3), (-1, 2), (0, 0), (3, 3)])
-    return plan(("cat", "dog"), STYLES[:3], levels, 3, seed=5)
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+    return synis.plan(("cat", "dog"), synis.STYLES[:3], levels, 3, seed=5)
 
 
 def test_an_interrupted_run_ends_with_the_same_bytes(tmp_path, prompts, monkeypatch):
@@ -114,11 +93,11 @@ def test_an_interrupted_run_ends_with_the_same_bytes(tmp_path, prompts, monkeypa
 
     broken, whole = tmp_path / "broken", tmp_path / "whole"
     with pytest.raises(KeyboardInterrupt):
-        write_grid(broken, prompts, "noise", fails_later, "sheet")
-    assert 1 < len(tree(broken)) < len(prompts)
-    write_grid(broken, prompts, "noise", fails_later, "sheet")
-    write_grid(whole, prompts, "noise", noise, "sheet")
-    assert tree(broken) == tree(whole)
+        synis.write_grid(broken, prompts, "noise", fails_later, "sheet")
+    assert 1 < len(contents(broken)) < len(prompts)
+    synis.write_grid(broken, prompts, "noise", fails_later, "sheet")
+    synis.write_grid(whole, prompts, "noise", noise, "sheet")
+    assert contents(broken) == contents(whole)
     assert calls == 3 + 5 - 2
     rows = list(csv.DictReader((whole / "prompts.csv").read_text().splitlines()))
     assert [row["file"] for row in rows] == [each.file for each in prompts]
@@ -126,7 +105,7 @@ def test_an_interrupted_run_ends_with_the_same_bytes(tmp_path, prompts, monkeypa
         stored = cv2.imread(str(whole / row["file"]))[:, :, ::-1]
         np.testing.assert_array_equal(stored, noise([prompt(seed=int(row["seed"]))])[0])
     with pytest.raises(UnusableInput, match="holds other files"):
-        write_grid(broken, prompts[:2], "noise", noise, "sheet")
+        synis.write_grid(broken, prompts[:2], "noise", noise, "sheet")
 
 
 @pytest.mark.parametrize(
@@ -139,42 +118,35 @@ def test_an_interrupted_run_ends_with_the_same_bytes(tmp_path, prompts, monkeypa
 )
 def test_a_function_that_makes_no_images(tmp_path, prompts, function, word):
     with pytest.raises(UnusableInput, match=word):
-        write_grid(tmp_path / "grid", prompts, "mine:draw", function, "sheet")
+        synis.write_grid(tmp_path / "grid", prompts, "mine:draw", function, "sheet")
     assert not list((tmp_path / "grid").glob("s*"))
 
 
 def test_every_meaning_in_every_style_is_drawn():
-    texts = [style.prompt(meaning) for meaning, style in zip(MEANINGS, GLYPH_STYLES, strict=False)]
-    texts += [style.prompt("3") for style in GLYPH_STYLES]
-    images = draw_glyphs([prompt(text, 7) for text in texts])
+    texts = [
+        style.prompt(meaning) for meaning, style in zip(synis.MEANINGS, synis.GLYPH_STYLES, strict=False)
+    ]
+    texts += [style.prompt("3") for style in synis.GLYPH_STYLES]
+    images = synis.draw_glyphs([prompt(text, 7) for text in texts])
     assert images.shape == (len(texts), 32, 32, 3)
     assert images.dtype == np.uint8
     assert (images.std((1, 2, 3)) > 0).mean() > 0.95
-    assert len(np.unique(images[len(MEANINGS) :].reshape(len(GLYPH_STYLES), -1), axis=0)) > 20
-    np.testing.assert_array_equal(images[1:2], draw_glyphs([prompt(texts[1], 7)]))
+    assert len(np.unique(images[len(synis.MEANINGS) :].reshape(len(synis.GLYPH_STYLES), -1), axis=0)) > 20
+    np.testing.assert_array_equal(images[1:2], synis.draw_glyphs([prompt(texts[1], 7)]))
     with pytest.raises(UnusableInput, match="cannot draw 'a cat'"):
-        draw_glyphs([prompt("a cat")])
+        synis.draw_glyphs([prompt("a cat")])
 
 
 def test_labels_and_styles_by_default_and_from_files(tmp_path):
-    assert choose_prompts("glyphs", None, None, ("0", "1")) == (MEANINGS, GLYPH_STYLES)
-    assert choose_prompts("own:f", None, None, ("cat",)) == (("cat",), STYLES)
+    assert synis.choose_prompts("glyphs", None, None, ("0", "1")) == (synis.MEANINGS, synis.GLYPH_STYLES)
+    assert synis.choose_prompts("own:f", None, None, ("cat",)) == (("cat",), synis.STYLES)
     (tmp_path / "labels.txt").write_text("fox\n\n wolf \n")
     (tmp_path / "styles.csv").write_text("name,prompt,negative\nink,{object} in ink,colour\n")
-    labels, (ink,) = choose_prompts("own:f", tmp_path / "labels.txt", tmp_path / "styles.csv", ("0",))
+    labels, (ink,) = synis.choose_prompts("own:f", tmp_path / "labels.txt", tmp_path / "styles.csv", ("0",))
     assert (labels, ink.prompt("fox"), ink.negative) == (("fox", "wolf"), "fox in ink", "colour")
-    assert len({style.prompt("red fox") for style in STYLES}) == len(STYLES) == 51
+    assert len({style.prompt("red fox") for style in synis.STYLES}) == len(synis.STYLES) == 51
     (tmp_path / "styles.csv").write_text("name,prompt\nink,no place\n")
     with pytest.raises(UnusableInput, match="line 2"):
-        read_styles(tmp_path / "styles.csv")
+        synis.read_styles(tmp_path / "styles.csv")
     with pytest.raises(UnusableInput, match="no_such_module"):
-        choose_generator("no_such_module:generate")
-
-
-@pytest.mark.slow
-def test_the_embedded_signs_fill_the_grid(tmp_path):
-    whole_laid().save(tmp_path / "laid.safetensors")
-    text = synis(tmp_path / "out", tmp_path, Request(per_cell=1))
-    cells = {path.name for path in (tmp_path / "out").glob("s*")}
-    assert text.startswith(f"{len(cells)} images in {len(cells)} of 64 cells")
-    assert len(list((tmp_path / "out").glob("s*/*.png"))) == len(cells) > 30
+        synis.choose_generator("no_such_module:generate")

@@ -44,16 +44,10 @@ _Draw = Callable[[int, Generator], FloatArray]
 class Look:
     """The look of digits. A field of two numbers is the range of a uniform draw for each image.
 
-    Attributes:
-        faces: Names of typefaces, each equally likely; "handwriting" is that of the part.
-        backdrops: Keys of `BACKDROPS`, each equally likely.
-        height: Height of a digit in pixels.
-        inverted: Share of light digits on dark backdrops, in [0, 1]; the others are dark on light.
-        contrast: Difference in luminance of ink and mean backdrop, in [0, 1].
-        weight: Pixels added to the stroke on either side.
-        noise: Standard deviation of Gaussian pixel noise, in [0, 1].
-        outline: Half the width in pixels of the inked outline; None for solid digits.
-        neighbours: True to show parts of other digits to the left and right.
+    "handwriting" is that of the part. Pixels: `height`, `weight` (added to the stroke on either side),
+    `outline` (half the width of the inked one). In [0, 1]: the share `inverted` of light digits, the
+    `contrast` in luminance of ink and mean backdrop, the deviation of Gaussian `noise`. `neighbours` shows
+    parts of other digits.
     """
 
     faces: tuple[str, ...] = ("handwriting", "dejavu", "dejavu")
@@ -88,11 +82,7 @@ NATURAL: dict[str, Look] = {
 
 @lru_cache(maxsize=1)
 def glyph_splits(seed: int) -> Splits:
-    """Returns the embedded data: 16,000 training images, and 2,000, 4,000, 1,000, 3,000 in the other parts.
-
-    Every part has equally many images of each digit. About a third are handwritten, by writers of that part
-    only (except for one who may be on both sides of a border); the others are typeset.
-    """
+    """Returns the embedded data, digits balanced: a third of each part is handwritten, by its own writers."""
     parts = []
     for index, (name, (n, rows)) in enumerate(PARTS.items()):
         rng = GLYPHS(seed, index)
@@ -101,15 +91,7 @@ def glyph_splits(seed: int) -> Splits:
 
 
 def natural_set(family: str, n: int, seed: int, name: str, part: str = "test_base") -> ImageSet:
-    """Returns `n` labelled images of one family of natural shift, shuffled, digits balanced up to one image.
-
-    Args:
-        family: Key of `NATURAL`.
-        n: Number of images.
-        seed: Seed, an int >= 0. That of a hidden set must be kept private, since it gives the labels away.
-        name: Name of the set.
-        part: Key of `PARTS`, whose handwriting is used.
-    """
+    """Returns `n` balanced, shuffled images of a family of `NATURAL`; the seed gives their labels away."""
     rng = GLYPHS(seed, zlib.crc32(family.encode()))
     _, rows = PARTS[part]
     return _render(name, n, NATURAL[family], rows, rng)
@@ -133,11 +115,7 @@ def draw_glyphs(name: str, labels: IntArray, look: Look, faces: list[Typeface], 
 
 
 def _draw_pose(n: int, look: Look, rng: Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Draw places and sizes in the image, rotations, slants up to 0.15 rad and proportions up to 15 %.
-
-    Returns x and y (n, 2) from the image's centre and heights (n,), in pixels, and maps (n, 2, 2) from
-    offsets in pixels to offsets in the cell.
-    """
+    """Draw centres x, y (n, 2) and heights (n,) in pixels, and maps (n, 2, 2) from pixels to the cell's."""
     height = rng.uniform(*look.height, n)
     centre = rng.uniform(-0.5, 0.5, (n, 2)) * (SIDE - 2 - height)[:, None]
     angle, slant, narrow = rng.uniform(-0.15, 0.15, (3, n))
@@ -171,11 +149,7 @@ def _coverage(digits: IntArray, look: Look, faces: list[Typeface], rng: Generato
 
 
 def _distances(
-    digits: IntArray,
-    which: IntArray,
-    faces: list[Typeface],
-    points: FloatArray,
-    rng: Generator,
+    digits: IntArray, which: IntArray, faces: list[Typeface], points: FloatArray, rng: Generator
 ) -> FloatArray:
     """Returns signed distances (n, 32, 32), in the cell's pixels, to outlines in faces number `which`."""
     distance = np.empty((len(digits), SIDE, SIDE), np.float32)

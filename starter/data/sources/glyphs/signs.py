@@ -1,8 +1,6 @@
 """Embedded OOD sets: other characters on the backdrops of the digits, and images without a character.
 
-Characters are other scripts and signs of the DejaVu faces, except those that look like a digit. The other
-images are crops of the photographs, textures, and noise. The family of a set is its name up to the
-underscore.
+Characters that look like a digit are left out. The family of a set is its name up to the underscore.
 """
 
 import zlib

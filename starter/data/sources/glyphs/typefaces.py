@@ -70,21 +70,12 @@ _DOT_COLUMNS = (
     (0x36, 0x49, 0x49, 0x49, 0x36),
     (0x06, 0x49, 0x49, 0x29, 0x1E),
 )
-_OPENCV_FACES = (
-    cv2.FONT_HERSHEY_SIMPLEX,
-    cv2.FONT_HERSHEY_COMPLEX,
-    cv2.FONT_HERSHEY_SCRIPT_SIMPLEX,
-)
+_OPENCV_FACES = (cv2.FONT_HERSHEY_SIMPLEX, cv2.FONT_HERSHEY_COMPLEX, cv2.FONT_HERSHEY_SCRIPT_SIMPLEX)
 
 
 @dataclass(frozen=True)
 class Typeface:
-    """The shapes of k characters, at least one of each: the ten digits, or others.
-
-    Attributes:
-        fields: Signed distances in cell pixels, float32 (m, 64, 64), sorted by character.
-        counts: Number of shapes of each character, int64 (k,), each at least 1.
-    """
+    """Shapes of k characters: sorted fields in cell pixels (m, 64, 64), and counts (k,), each >= 1."""
 
     fields: FloatArray
     counts: IntArray
@@ -110,7 +101,7 @@ class Typeface:
 def typeface(name: str) -> Typeface:
     """Returns the typeface of a name: a key of `FONT_FILES` or of `DRAWN`.
 
-    "opencv" is the face that ``cv2.putText`` draws: Hershey's strokes up to OpenCV 4, Rubik from OpenCV 5.
+    "opencv" is the face of ``cv2.putText``: Hershey's strokes up to OpenCV 4, Rubik from OpenCV 5.
     """
     return _typeface(_font_shapes(FONT_FILES[name]) if name in FONT_FILES else DRAWN[name]())
 
@@ -125,7 +116,7 @@ def script(characters: str) -> Typeface:
 def handwriting(start: int, stop: int) -> Typeface:
     """Returns rows `start` to `stop` (of 1,797) of scikit-learn's handwritten digits, enlarged from 8 x 8.
 
-    Neighbouring rows share writers. Disjoint ranges that are far apart have few or no writers in common.
+    Neighbouring rows share writers: disjoint ranges that are far apart have few or none in common.
     """
     bunch = load_digits()
     margin = (_CANVAS - _DRAWN) // 2

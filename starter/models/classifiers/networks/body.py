@@ -1,12 +1,11 @@
 """BodyNetwork: any module that gives logits, as a Network, with features if a linear layer gives them.
 
-Networks of the user's own, named ``module:function``.
-
-The function takes the number of classes and returns a map from normalised images (n, 3, h, w) to logits
-(n, k): an `nn.Module` or any other callable. A module with a method `stages`, images -> list of maps, can be
-used with the detectors that read such maps. The attributes `mean` and `std`, if it has them, normalise images
-on [0, 1]; otherwise CIFAR-10's do. The network keeps the weights that it comes with until a weights file
-replaces them, so the function should not need a file that others who run it lack.
+A network of the user's own is named ``module:function``. The function takes the number of classes and returns
+a map from normalised images (n, 3, h, w) to logits (n, k): an `nn.Module` or any other callable. A module
+with a method `stages`, images -> list of maps, can be used with the detectors that read such maps. Its
+attributes `mean` and `std`, if any, normalise images on [0, 1]; otherwise CIFAR-10's do. It keeps the weights
+that it comes with until a weights file replaces them, so the function should not need a file that others who
+run it lack.
 
 Importing runs code. A weights file may name such a function, but reading the file never imports it: only
 `use_network` does, with the name that the user typed.
@@ -40,17 +39,11 @@ _used: dict[str, Callable[[int], object]] = {}
 
 
 class BodyNetwork(Network):
-    """A module that maps images to logits; the input of its last linear layer is the features.
+    """A module that maps images to logits; the input of the linear layer that gives them is the features.
 
-    If no linear layer gives the module's logits (but a mean of a convolution's maps or of two
-    heads, say), it has no head, and no features other than the logits. Both are float32.
-
-    Attributes:
-        spec: ``timm:NET``, ``torchvision:NET`` or ``module:function``; messages begin with it.
-        body: The module.
-        layer: Name in `body` of the `nn.Linear` that gives the logits; "" for the last in the order of
-            definition, `NO_LAYER` if there is none.
-        normalisation: Mean and standard deviation of the input on [0, 1], for each RGB channel.
+    Without such a layer (but a mean of a convolution's maps or of two heads, say), it has no head, and no
+    features other than the logits. `layer` is the layer's name in `body`; "" for the last defined, `NO_LAYER`
+    if there is none. `normalisation` is mean and standard deviation of the input on [0, 1].
     """
 
     def __init__(

@@ -31,10 +31,7 @@ class Block(nn.Module):
 
 
 class Tree(nn.Module):
-    """Hierarchical aggregation: 2^levels blocks in a row, whose outputs a 1x1 convolution joins pair by pair.
-
-    `earlier` is the number of channels of the earlier maps that the last of these convolutions reads as well.
-    """
+    """Hierarchical aggregation: 2^levels blocks in a row, whose outputs 1x1 convolutions join in pairs."""
 
     def __init__(self, levels: int, inputs: int, outputs: int, stride: int, earlier: int = 0) -> None:
         super().__init__()
@@ -57,10 +54,7 @@ class Tree(nn.Module):
 
 
 class DLA34(Network):
-    """DLA-34: three convolutions and four trees of 2, 4, 4 and 2 blocks; 512 features.
-
-    `stages` gives the maps of the trees, with 64, 128, 256 and 512 channels.
-    """
+    """DLA-34: three convolutions and four trees of 2, 4, 4 and 2 blocks; 512 features."""
 
     def __init__(self, num_classes: int) -> None:
         super().__init__()

@@ -1,7 +1,4 @@
-"""Network: the form of every architecture of the kit, with logits, features and feature maps.
-
-`folded` merges batch normalisation into the convolution before it: the same maps in fewer operations.
-"""
+"""Network: the form of every architecture of the kit, with logits, features and feature maps."""
 
 import copy
 from abc import ABC, abstractmethod
@@ -15,10 +12,7 @@ class Network(nn.Module, ABC):
     """A network whose last layer is linear; in the kit's own it reads the last maps' mean over positions.
 
     The input is normalised images, float (n, 3, h, w). A subclass defines `stages`, and a `head` unless its
-    last layer is called `fc`.
-
-    Attributes:
-        code: Text that identifies what decides the logits besides the architecture's name and the tensors.
+    last layer is called `fc`. Its `code` decides the logits besides the architecture's name and the tensors.
     """
 
     code: str = ""
@@ -44,10 +38,9 @@ class Network(nn.Module, ABC):
         return features if self.head is None else self.head(features)
 
     def folded(self) -> "Network":
-        """Returns a copy in which batch normalisations are merged into the convolutions before them.
+        """Returns a copy with each BatchNorm2d that alone reads a convolution merged into it.
 
-        Merged is every BatchNorm2d that is the only reader of a convolution's output. In evaluation mode both
-        networks give the same maps, up to rounding. No module with weights may be called twice in one pass.
+        No module with weights may be called twice in one pass.
         """
         root = Part(copy.deepcopy(self), "stages")  # each map is an output, so that none is merged away
         modules = dict(root.named_modules())
@@ -63,12 +56,7 @@ class Network(nn.Module, ABC):
 
 
 class Part(nn.Module):
-    """A part of a network as a module that can be traced.
-
-    Attributes:
-        network: The whole network, in evaluation mode and without gradients.
-        name: "features" or "stages", which take images (n, 3, h, w), or "head", which takes features (n, d).
-    """
+    """A part of a network as a module that can be traced: its "features" or "stages", or its "head"."""
 
     def __init__(self, network: Network, name: str) -> None:
         super().__init__()
@@ -86,10 +74,7 @@ class Part(nn.Module):
 
 
 def merged(kernel: Tensor, bias: Tensor | None, bn: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:
-    """Returns kernel (c, i, h, w) and bias (c,), float64, of a convolution and the `bn` after it, in one.
-
-    The scale is gamma / sqrt(variance + eps), the shift beta - mean * scale.
-    """
+    """Returns kernel (c, i, h, w) and bias (c,), float64, of a convolution and the `bn` after it, in one."""
     assert bn.running_mean is not None
     assert bn.running_var is not None
     scale = bn.weight.double() / (bn.running_var.double() + bn.eps).sqrt()

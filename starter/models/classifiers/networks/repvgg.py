@@ -1,6 +1,8 @@
 """RepVGG-A0 for 32 x 32 images (Ding et al., RepVGG: Making VGG-style ConvNets Great Again, CVPR 2021)."""
 
 import copy
+from collections import OrderedDict
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -12,17 +14,10 @@ from starter.models.classifiers.networks.network import Network, merged, replace
 STAGES = ((1, 48, 1), (2, 48, 1), (4, 96, 2), (14, 192, 2), (1, 1280, 2))
 
 
-class Branch(nn.Module):
-    """A convolution and its batch normalisation."""
-
-    def __init__(self, inputs: int, outputs: int, kernel: int, stride: int) -> None:
-        super().__init__()
-        self.conv = nn.Conv2d(inputs, outputs, kernel, stride, padding=kernel // 2, bias=False)
-        self.bn = nn.BatchNorm2d(outputs)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Returns maps (n, outputs, h / stride, w / stride) of x (n, inputs, h, w)."""
-        return self.bn(self.conv(x))
+def _branch(inputs: int, outputs: int, kernel: int, stride: int) -> nn.Sequential:
+    """Returns a convolution and its batch normalisation."""
+    conv = nn.Conv2d(inputs, outputs, kernel, stride, padding=kernel // 2, bias=False)
+    return nn.Sequential(OrderedDict(conv=conv, bn=nn.BatchNorm2d(outputs)))
 
 
 class Block(nn.Module):
@@ -32,8 +27,8 @@ class Block(nn.Module):
         super().__init__()
         same = inputs == outputs and stride == 1
         self.rbr_identity = nn.BatchNorm2d(inputs) if same else None
-        self.rbr_dense = Branch(inputs, outputs, 3, stride)
-        self.rbr_1x1 = Branch(inputs, outputs, 1, stride)
+        self.rbr_dense: Any = _branch(inputs, outputs, 3, stride)
+        self.rbr_1x1: Any = _branch(inputs, outputs, 1, stride)
 
     def forward(self, x: Tensor) -> Tensor:
         """Returns maps (n, outputs, h / stride, w / stride) of x (n, inputs, h, w)."""
@@ -44,24 +39,21 @@ class Block(nn.Module):
 
     def folded(self) -> nn.Sequential:
         """Returns one 3x3 convolution and ReLU, equal to this block in evaluation mode (section 3.3)."""
-        kernel, bias = merged(self.rbr_dense.conv.weight, None, self.rbr_dense.bn)
-        points = [merged(self.rbr_1x1.conv.weight, None, self.rbr_1x1.bn)]
+        conv, bn = copy.deepcopy(self.rbr_dense)
+        point, point_bn = self.rbr_1x1
+        kernel, bias = merged(conv.weight, None, bn)
+        points = [merged(point.weight, None, point_bn)]
         if self.rbr_identity is not None:
             identity = torch.eye(len(bias), device=bias.device)[:, :, None, None]
             points.append(merged(identity, None, self.rbr_identity))
         for point, shift in points:
             kernel, bias = kernel + pad(point, (1, 1, 1, 1)), bias + shift
-        conv = copy.deepcopy(self.rbr_dense.conv)
         replace_weights(conv, kernel, bias)
         return nn.Sequential(conv, nn.ReLU(inplace=True))
 
 
 class RepVGGA0(Network):
-    """RepVGG-A0 in its training form; 1280 features.
-
-    Names and shapes are those of `cifar10_repvgg_a0` in github.com/chenyaofo/pytorch-cifar-models. `stages`
-    gives the maps of stages 0 to 4, with 48, 48, 96, 192 and 1280 channels.
-    """
+    """RepVGG-A0 in training form, named as `cifar10_repvgg_a0` in chenyaofo/pytorch-cifar-models."""
 
     def __init__(self, num_classes: int) -> None:
         super().__init__()

@@ -23,10 +23,7 @@ EMBEDDED = Path(__file__).with_name("small.safetensors")
 
 
 class Small(Network):
-    """Four 3 x 3 convolutions with batch normalisation; 64 features.
-
-    `stages` gives the maps after each, with 16, 32, 64 and 64 channels, at 1/2, 1/4, 1/4 and 1/8 of the size.
-    """
+    """Four 3 x 3 convolutions with batch normalisation; 64 features."""
 
     def __init__(self, num_classes: int) -> None:
         super().__init__()
@@ -53,13 +50,7 @@ def train_small(train: ImageSet, num_classes: int, seed: int) -> Small:
     """Train `Small` on labelled images and return it in evaluation mode, in channels-last format.
 
     Training is SGD with Nesterov momentum and the one-cycle schedule of Smith & Topin (2018), without
-    augmentation. The same seed and number of threads give the same weights on the same machine. The global
-    random generator is left unchanged.
-
-    Args:
-        train: Labelled images.
-        num_classes: Number of classes, above every label.
-        seed: Seed of the initial weights and of the order of images.
+    augmentation. The same seed and number of threads give the same weights on the same machine.
     """
     assert train.labels is not None
     with torch.random.fork_rng(devices=[]):

@@ -2,9 +2,8 @@
 
 Papers: He et al., Deep Residual Learning for Image Recognition, CVPR 2016, table 1 and section 4.2; Huang et
 al., Densely Connected Convolutional Networks, CVPR 2017; Simonyan & Zisserman, Very Deep Convolutional
-Networks for Large-Scale Image Recognition, ICLR 2015, configuration D (with batch normalisation).
-
-torchvision is slow to import, and imported only here, when one of these networks is made.
+Networks for Large-Scale Image Recognition, ICLR 2015, configuration D (with batch normalisation). torchvision
+is slow to import, and imported only when one of these networks is made.
 """
 
 from torch import Tensor, nn
@@ -13,11 +12,7 @@ from starter.models.classifiers.networks.network import Network
 
 
 class ResNet(Network):
-    """A 3x3 convolution of stride 1, then three or four groups of residual blocks, whose maps are `stages`.
-
-    Names and shapes of parameters are torchvision's; for ResNet-56 they are those of `cifar10_resnet56` in
-    github.com/chenyaofo/pytorch-cifar-models.
-    """
+    """Residual groups after a 3x3 convolution, named as torchvision's or chenyaofo's `cifar10_resnet56`."""
 
     def __init__(self, conv1: nn.Conv2d, bn1: nn.BatchNorm2d, layers: list[nn.Module], fc: nn.Linear) -> None:
         super().__init__()
@@ -72,10 +67,7 @@ def _group(inputs: int, outputs: int, stride: int) -> nn.Sequential:
 
 
 class DenseNet121(Network):
-    """DenseNet-121 after one 3x3 convolution of stride 1; 1024 features.
-
-    `stages` gives the maps of the four dense blocks, 256, 512, 1024 and 1024 channels, the last normalised.
-    """
+    """DenseNet-121 after one 3x3 convolution of stride 1; 1024 features."""
 
     def __init__(self, num_classes: int) -> None:
         from torchvision.models import densenet121
@@ -99,10 +91,7 @@ class DenseNet121(Network):
 
 
 class VGG16(Network):
-    """VGG-16: 13 convolutions and one linear layer; 512 features.
-
-    `stages` gives the maps after each of the five max-poolings, with 64, 128, 256, 512 and 512 channels.
-    """
+    """VGG-16: 13 convolutions and one linear layer; 512 features."""
 
     def __init__(self, num_classes: int) -> None:
         from torchvision.models.vgg import cfgs, make_layers

@@ -17,8 +17,7 @@ LABELS = np.array([3, 0, 1, 1, 2, 0])
 
 
 @given(
-    images=arrays.arrays(np.uint8, st.tuples(*[st.integers(1, 4)] * 3, st.just(3))),
-    labelled=st.booleans(),
+    images=arrays.arrays(np.uint8, st.tuples(*[st.integers(1, 4)] * 3, st.just(3))), labelled=st.booleans()
 )
 def test_what_was_written_comes_back(tmp_path_factory, images, labelled):
     path = tmp_path_factory.mktemp("npz") / "a.npz"

@@ -3,20 +3,17 @@ SciPy, OpenCV, Pillow and loops, from the same random draws; then what noise is 
 """
 
 import math
-from collections.abc import Callable
 from io import BytesIO
-from typing import Any
 
 import cv2
 import numpy as np
 import pytest
 import torch
-from naive import Floats, in_hsv
+from naive import in_hsv
 from numpy.random import Generator, Philox
-from numpy.typing import NDArray
 from PIL import Image
 from scipy import ndimage
-from tape import Replay, Tape, photographs, planar
+from tape import Tape, photographs, planar
 
 from starter.data.operations.corruptions import CORRUPTIONS
 from starter.data.operations.filters import ice, plasma
@@ -25,10 +22,10 @@ SEVERITIES = (1, 2, 3, 4, 5)
 N = 4
 
 
-def corrupt(name: str, images: NDArray[np.uint8], severity: int) -> tuple[NDArray[np.uint8], Any, Tape]:
+def corrupt(name, images, severity):
     operation, params, tape = CORRUPTIONS[name], {"severity": severity}, Tape(Generator(Philox(key=1)))
     drawn = operation.draw(Generator(Philox(key=2)), len(images))
-    result = operation.apply(planar(images), {**params, **drawn}, tape)  # type: ignore[arg-type]
+    result = operation.apply(planar(images), {**params, **drawn}, tape)
     assert result.dtype == torch.uint8
     return result.permute(0, 2, 3, 1).numpy(), drawn, tape
 
@@ -36,36 +33,36 @@ def corrupt(name: str, images: NDArray[np.uint8], severity: int) -> tuple[NDArra
 # ---- the naive forms: image (h, w, 3) uint8, severity, this image's magnitudes and draws -> values on 0..255
 
 
-def hwc(values: NDArray[Any]) -> NDArray[Any]:
+def hwc(values):
     return values.transpose(1, 2, 0)
 
 
-def gaussian_noise(image: Floats, severity: int, drawn: Any, tape: Replay) -> Floats:
+def gaussian_noise(image, severity, drawn, tape):
     return image + 255 * (0.04, 0.06, 0.08, 0.09, 0.10)[severity - 1] * hwc(tape.next())
 
 
-def shot_noise(image: Floats, severity: int, drawn: Any, tape: Replay) -> Floats:
+def shot_noise(image, severity, drawn, tape):
     return hwc(tape.next()) / (500, 250, 100, 75, 50)[severity - 1] * 255
 
 
-def impulse_noise(image: Floats, severity: int, drawn: Any, tape: Replay) -> Floats:
+def impulse_noise(image, severity, drawn, tape):
     amount, u = (0.01, 0.02, 0.03, 0.05, 0.07)[severity - 1], hwc(tape.next())
     return np.where(u < amount / 2, 255, np.where(u < amount, 0, image))
 
 
-def speckle_noise(image: Floats, severity: int, drawn: Any, tape: Replay) -> Floats:
+def speckle_noise(image, severity, drawn, tape):
     return image + image * (0.06, 0.1, 0.12, 0.16, 0.2)[severity - 1] * hwc(tape.next())
 
 
-def blurred(image: NDArray[Any], sigma: float) -> Floats:
+def blurred(image, sigma):
     return ndimage.gaussian_filter(image.astype(float), (sigma, sigma, 0), mode="nearest", truncate=4)
 
 
-def gaussian_blur(image: Floats, severity: int, drawn: Any, tape: Replay) -> Floats:
+def gaussian_blur(image, severity, drawn, tape):
     return blurred(image, (0.4, 0.6, 0.7, 0.8, 1)[severity - 1])
 
 
-def defocus_blur(image: Floats, severity: int, drawn: Any, tape: Replay) -> Floats:
+def defocus_blur(image, severity, drawn, tape):
     radius, alias = ((0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1, 0.2), (1.5, 0.1))[severity - 1]
     x, y = np.meshgrid(np.arange(-8, 9), np.arange(-8, 9))
     disk = (x**2 + y**2 <= radius**2).astype(np.float32)
@@ -73,7 +70,7 @@ def defocus_blur(image: Floats, severity: int, drawn: Any, tape: Replay) -> Floa
     return np.stack([cv2.filter2D(image[..., c].astype(float), -1, kernel) for c in range(3)], -1)
 
 
-def glass_blur(image: Floats, severity: int, drawn: Any, tape: Replay) -> Floats:
+def glass_blur(image, severity, drawn, tape):
     """With the authors' swap of array views."""
     sigma, rounds = ((0.05, 1), (0.25, 1), (0.4, 1), (0.25, 2), (0.4, 2))[severity - 1]
     x = (blurred(image, sigma) + 1e-6).astype(np.uint8)
@@ -86,7 +83,7 @@ def glass_blur(image: Floats, severity: int, drawn: Any, tape: Replay) -> Floats
     return blurred(x, sigma)
 
 
-def moved_mean(image: Floats, radius: int, sigma: float, degrees: float) -> Floats:
+def moved_mean(image, radius, sigma, degrees):
     """ImageMagick's motion blur, pixel by pixel."""
     width, angle = 2 * radius + 1, math.radians(degrees)
     kernel = np.exp(-(np.arange(width) ** 2) / (2 * sigma**2))
@@ -101,12 +98,12 @@ def moved_mean(image: Floats, radius: int, sigma: float, degrees: float) -> Floa
     return result
 
 
-def motion_blur(image: Floats, severity: int, drawn: Any, tape: Replay) -> Floats:
+def motion_blur(image, severity, drawn, tape):
     radius, sigma = ((6, 1), (6, 1.5), (6, 2), (8, 2), (9, 2.5))[severity - 1]
     return moved_mean(image, radius, sigma, drawn["degrees"]) + 0.5
 
 
-def clipped_zoom(image: Floats, factor: float) -> Floats:
+def clipped_zoom(image, factor):
     h = image.shape[0]
     crop = math.ceil(h / factor)
     top = (h - crop) // 2
@@ -115,13 +112,13 @@ def clipped_zoom(image: Floats, factor: float) -> Floats:
     return zoomed[trim : trim + h, trim : trim + h]
 
 
-def zoom_blur(image: Floats, severity: int, drawn: Any, tape: Replay) -> Floats:
+def zoom_blur(image, severity, drawn, tape):
     factors = np.arange(1, (1.06, 1.11, 1.16, 1.21, 1.26)[severity - 1], 0.01)
     total = sum(clipped_zoom(image.astype(float), factor) for factor in factors)
     return (image + total) / (len(factors) + 1)
 
 
-def naive_plasma(size: int, decay: float, tape: Replay) -> Floats:
+def naive_plasma(size, decay, tape):
     field, step, wobble = np.zeros((size, size)), size, 100.0
     while step >= 2:
         half = step // 2
@@ -143,7 +140,7 @@ def naive_plasma(size: int, decay: float, tape: Replay) -> Floats:
     return field / field.max()
 
 
-def fog(image: Floats, severity: int, drawn: Any, tape: Replay) -> Floats:
+def fog(image, severity, drawn, tape):
     amount, decay = ((0.2, 3), (0.5, 3), (0.75, 2.5), (1, 2), (1.5, 1.75))[severity - 1]
     x = image / 255
     top = x.max()
@@ -151,13 +148,13 @@ def fog(image: Floats, severity: int, drawn: Any, tape: Replay) -> Floats:
     return x * top / (top + amount) * 255
 
 
-def frost(image: Floats, severity: int, drawn: Any, tape: Replay) -> Floats:
+def frost(image, severity, drawn, tape):
     share, amount = ((1, 0.2), (1, 0.3), (0.9, 0.4), (0.85, 0.4), (0.75, 0.45))[severity - 1]
-    texture = ice(tape, 1, max(image.shape[:2]))[0].numpy()  # type: ignore[arg-type]
+    texture = ice(tape, 1, max(image.shape[:2]))[0].numpy()
     return share * image + amount * hwc(texture)[: image.shape[0], : image.shape[1]]
 
 
-def snow(image: Floats, severity: int, drawn: Any, tape: Replay) -> Floats:
+def snow(image, severity, drawn, tape):
     mean, scale, factor, floor, radius, sigma, share = (
         (0.1, 0.2, 1, 0.6, 8, 3, 0.95),
         (0.1, 0.2, 1, 0.5, 10, 4, 0.9),
@@ -174,7 +171,7 @@ def snow(image: Floats, severity: int, drawn: Any, tape: Replay) -> Floats:
     return x * 255 + layer + np.rot90(layer, k=2)
 
 
-def spatter(image: Floats, severity: int, drawn: Any, tape: Replay) -> Floats:
+def spatter(image, severity, drawn, tape):
     mean, scale, sigma, floor, strength, mud = (
         (0.62, 0.1, 0.7, 0.7, 0.5, 0),
         (0.65, 0.1, 0.8, 0.7, 0.5, 0),
@@ -199,22 +196,22 @@ def spatter(image: Floats, severity: int, drawn: Any, tape: Replay) -> Floats:
     return (x + m[..., None] * np.array([175, 238, 238]) / 255) * 255
 
 
-def brighten(image: Floats, severity: int, drawn: Any, tape: Replay) -> Floats:
+def brighten(image, severity, drawn, tape):
     amount = (0.05, 0.1, 0.15, 0.2, 0.3)[severity - 1]
     return in_hsv(image, lambda h, s, v: (h, s, min(v + amount, 1)))
 
 
-def saturate(image: Floats, severity: int, drawn: Any, tape: Replay) -> Floats:
+def saturate(image, severity, drawn, tape):
     factor, offset = ((0.3, 0), (0.1, 0), (1.5, 0), (2, 0.1), (2.5, 0.2))[severity - 1]
     return in_hsv(image, lambda h, s, v: (h, min(s * factor + offset, 1), v))
 
 
-def low_contrast(image: Floats, severity: int, drawn: Any, tape: Replay) -> Floats:
+def low_contrast(image, severity, drawn, tape):
     means = image.mean((0, 1), keepdims=True)
     return (image - means) * (0.75, 0.5, 0.4, 0.3, 0.15)[severity - 1] + means
 
 
-def elastic_transform(image: Floats, severity: int, drawn: Any, tape: Replay) -> Floats:
+def elastic_transform(image, severity, drawn, tape):
     alpha, sigma, shake = 32 * np.array(
         [(0, 0, 0.08), (0.05, 0.2, 0.07), (0.08, 0.06, 0.06), (0.1, 0.04, 0.05), (0.1, 0.03, 0.03)][
             severity - 1
@@ -239,25 +236,25 @@ def elastic_transform(image: Floats, severity: int, drawn: Any, tape: Replay) ->
     return np.stack(moved, -1)
 
 
-def pixelate(image: Any, severity: int, drawn: Any, tape: Replay) -> Floats:
+def pixelate(image, severity, drawn, tape):
     share = (0.95, 0.9, 0.85, 0.75, 0.65)[severity - 1]
     h, w = image.shape[:2]
     small = Image.fromarray(image).resize((int(w * share), int(h * share)), Image.Resampling.BOX)
     return np.asarray(small.resize((w, h), Image.Resampling.BOX))
 
 
-def jpeg_compression(image: Any, severity: int, drawn: Any, tape: Replay) -> Floats:
+def jpeg_compression(image, severity, drawn, tape):
     buffer = BytesIO()
     Image.fromarray(image).save(buffer, "JPEG", quality=(80, 65, 58, 50, 40)[severity - 1])
     return np.asarray(Image.open(buffer))
 
 
-NAIVE: dict[str, Callable[[Any, int, Any, Replay], Floats]] = {name: globals()[name] for name in CORRUPTIONS}
+NAIVE = {name: globals()[name] for name in CORRUPTIONS}
 
 
 @pytest.mark.parametrize("severity", SEVERITIES)
 @pytest.mark.parametrize("name", CORRUPTIONS)
-def test_within_a_grey_level_of_the_naive_form(name: str, severity: int) -> None:
+def test_within_a_grey_level_of_the_naive_form(name, severity):
     images = photographs(N, 32, 32)
     result, drawn, tape = corrupt(name, images, severity)
     for row, image in enumerate(images):
@@ -267,7 +264,7 @@ def test_within_a_grey_level_of_the_naive_form(name: str, severity: int) -> None
         assert np.abs(result[row] - np.floor(reference + 1e-6)).max() <= 1, row
 
 
-def test_noise_has_the_published_moments() -> None:
+def test_noise_has_the_published_moments():
     grey = np.full((64, 32, 32, 3), 120, np.uint8)
     for name, spread in (
         ("gaussian_noise", 0.08 * 255),
@@ -283,7 +280,7 @@ def test_noise_has_the_published_moments() -> None:
     assert np.mean(salted == 255) == pytest.approx(0.035, rel=0.05)
 
 
-def test_textures_fill_their_range_and_differ() -> None:
+def test_textures_fill_their_range_and_differ():
     rng = Generator(Philox(key=5))
     clouds, frosted = plasma(rng, 8, 20, 2.0), ice(rng, 8, 32)
     assert clouds.shape == (8, 32, 32)

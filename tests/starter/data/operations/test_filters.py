@@ -4,13 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numba import njit
 
-from starter.data.operations.kernels import (
-    add_slopes,
-    blur,
-    less_square,
-    scale_about,
-)
+from starter.data.operations.kernels import add_slopes, blur, kernel, less_square, scale_about
 
 IMAGES = arrays(np.uint8, st.tuples(st.integers(1, 3), st.just(3), st.integers(1, 9), st.integers(1, 9)))
 
@@ -72,3 +68,13 @@ def test_slopes_reflect_at_borders_of_any_size(images, diagonal, straight):
     )
     slopes = (se - nw) * np.float32(diagonal) + (south - north + east - west) * np.float32(straight)
     np.testing.assert_array_equal(out, (slopes + images + np.float32(0.5)).clip(0, 255).astype(np.uint8))
+
+
+def test_a_function_is_compiled_where_no_folder_can_be_written(monkeypatch):
+    def refusing(nogil, cache=False):
+        if cache:
+            raise RuntimeError("cannot cache function 'half': no locator available")
+        return njit(nogil=nogil)
+
+    monkeypatch.setattr("starter.data.operations.kernels.njit", refusing)
+    assert kernel(lambda x: x / 2)(3.0) == 1.5

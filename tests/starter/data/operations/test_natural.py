@@ -9,7 +9,7 @@ from tape import photographs, planar
 from starter.data.operations.natural import FILTERS, NATURAL
 
 
-def philox(key: int = 0) -> Generator:
+def philox(key=0):
     return Generator(Philox(key=key))
 
 

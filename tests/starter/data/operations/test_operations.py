@@ -1,13 +1,10 @@
 """The names of all operations and groups, what each promises, and groups default, a and b against naive forms."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
-from naive import NAIVE, Floats, rain_layer
+from naive import NAIVE, rain_layer
 from numpy.random import Generator, Philox
-from numpy.typing import NDArray
 from tape import Tape, photographs, planar
 
 from starter.data.operations import GROUPS, OPERATIONS, new_operations
@@ -15,24 +12,24 @@ from starter.data.operations.corruptions import CORRUPTIONS
 from starter.data.operations.default import TRANSFORMS
 from starter.data.operations.groups import GROUP_A, GROUP_B
 from starter.data.operations.natural import NATURAL
-from starter.data.operations.operation import TILE, Operation, Parameter, Params, by_tiles, to_uint8
+from starter.data.operations.operation import TILE, Operation, Parameter, by_tiles, to_uint8
 
 
-def philox(key: int = 0) -> Generator:
+def philox(key=0):
     return Generator(Philox(key=key))
 
 
-def params_of(name: str) -> Params:
+def params_of(name):
     return {key: 4 for key in OPERATIONS[name].parameters}
 
 
-def applied(name: str, images: torch.Tensor, params: Params) -> torch.Tensor:
+def applied(name, images, params):
     operation = OPERATIONS[name]
     drawn = operation.magnitudes(philox(2), len(images), params)
     return operation.apply(images, {**params, **drawn}, philox(1))
 
 
-def test_names_are_unique_and_wide_has_all_distortions() -> None:
+def test_names_are_unique_and_wide_has_all_distortions():
     parts = (TRANSFORMS, GROUP_A, GROUP_B, CORRUPTIONS, NATURAL)
     assert len(OPERATIONS) == sum(len(part) for part in parts) == 46
     assert all(name == operation.name for name, operation in OPERATIONS.items())
@@ -41,7 +38,7 @@ def test_names_are_unique_and_wide_has_all_distortions() -> None:
     assert [len(GROUPS[group]) for group in ("default", "a", "b", "corruptions")] == [7, 8, 8, 19]
 
 
-def test_new_operations_have_no_variant_in_the_group() -> None:
+def test_new_operations_have_no_variant_in_the_group():
     variants = {o.name: o.variant_of for o in OPERATIONS.values() if o.variant_of}
     assert variants["haze"] == "fog"
     assert not {OPERATIONS[family].variant_of for family in variants.values()} - {""}
@@ -56,7 +53,7 @@ def test_new_operations_have_no_variant_in_the_group() -> None:
 
 @pytest.mark.parametrize("name", OPERATIONS)
 @pytest.mark.parametrize("size", [(24, 40), (5, 3), (3, 2), (2, 2), (1, 5), (1, 1)])
-def test_uint8_of_the_same_shape_comes_out_and_the_input_stays(name: str, size: tuple[int, int]) -> None:
+def test_uint8_of_the_same_shape_comes_out_and_the_input_stays(name, size):
     images = torch.from_numpy(np.random.default_rng(0).integers(0, 256, (7, 3, *size), dtype=np.uint8))
     before = images.clone()
     for key in (1, 5):
@@ -67,7 +64,7 @@ def test_uint8_of_the_same_shape_comes_out_and_the_input_stays(name: str, size: 
 
 
 @pytest.mark.parametrize("name", sorted(set(OPERATIONS) - {"shot_noise"}))
-def test_an_image_comes_out_the_same_whatever_its_company(name: str) -> None:
+def test_an_image_comes_out_the_same_whatever_its_company(name):
     """From the same draws. (How many numbers a Poisson variate takes depends on its mean, so that shot noise
     is the same for the same chunk only.)
     """
@@ -83,7 +80,7 @@ NEVER_NEUTRAL = {"autocontrast", "jpeg", "reencode", "piecewise_affine"}
 
 
 @pytest.mark.parametrize("name", [name for name in OPERATIONS if OPERATIONS[name].neutral])
-def test_at_no_strength_an_image_stays_and_change_grows_with_it(name: str) -> None:
+def test_at_no_strength_an_image_stays_and_change_grows_with_it(name):
     images = planar(photographs(40, 32, 32))
     change = [
         (applied(name, images, {"strength": strength}).float() - images).abs().mean().item()
@@ -94,7 +91,7 @@ def test_at_no_strength_an_image_stays_and_change_grows_with_it(name: str) -> No
     assert change[0] == 0 or name in NEVER_NEUTRAL
 
 
-def noise_images(n: int, height: int, width: int) -> NDArray[np.uint8]:
+def noise_images(n, height, width):
     """(n, h, w, 3): noise, some of low contrast, some flat, with 0 and 255 among them."""
     rng = np.random.default_rng(height)
     images = rng.integers(0, 256, (n, height, width, 3))
@@ -105,21 +102,12 @@ def noise_images(n: int, height: int, width: int) -> NDArray[np.uint8]:
     return images.astype(np.uint8)
 
 
-def traced(name: str, images: NDArray[np.uint8]) -> tuple[NDArray[np.int64], Any, Tape]:
+def traced(name, images):
     """The result as (n, h, w, 3), the magnitudes, and the draws."""
     operation, tape = OPERATIONS[name], Tape(philox(1))
     drawn = operation.draw(philox(2), len(images))
-    result = operation.apply(planar(images), drawn, tape)  # type: ignore[arg-type]
+    result = operation.apply(planar(images), drawn, tape)
     return result.permute(0, 2, 3, 1).numpy().astype(int), drawn, tape
-
-
-def row_of(drawn: Any, row: int) -> dict[str, Any]:
-    return {key: values[row] for key, values in drawn.items()}
-
-
-def naive(name: str, images: NDArray[np.uint8], drawn: Any, tape: Tape) -> Floats:
-    results = [NAIVE[name](image, row_of(drawn, row), tape.replay(row)) for row, image in enumerate(images)]
-    return np.rint(np.stack(results).astype(float).clip(0, 255))
 
 
 CASES = [
@@ -130,14 +118,16 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "images", "size"), CASES)
-def test_within_a_grey_level_of_the_naive_form(name: str, images: Any, size: tuple[int, int]) -> None:
+def test_within_a_grey_level_of_the_naive_form(name, images, size):
     shown = images(40 if images is noise_images else 24, *size)
     result, drawn, tape = traced(name, shown)
-    gaps = np.abs(result - naive(name, shown, drawn, tape)).max((1, 2, 3))
-    assert gaps.max() <= 1, np.flatnonzero(gaps > 1)
+    for row, image in enumerate(shown):
+        magnitudes = {key: values[row] for key, values in drawn.items()}
+        expected = np.asarray(NAIVE[name](image, magnitudes, tape.replay(row)), dtype=float)
+        assert np.abs(result[row] - np.rint(expected.clip(0, 255))).max() <= 1, row
 
 
-def test_rain_is_within_a_grey_level_a_layer_of_the_naive_form() -> None:
+def test_rain_is_within_a_grey_level_a_layer_of_the_naive_form():
     """Where a cubic value lies at the edge of a whole number, a drop may differ by a level in each layer."""
     images = photographs(24, 32, 32)
     result, drawn, tape = traced("rain", images)
@@ -174,7 +164,7 @@ def test_rain_is_within_a_grey_level_a_layer_of_the_naive_form() -> None:
         ("saturation", "offset", -50, 50),
     ],
 )
-def test_magnitudes_fill_their_range_uniformly(name: str, field: str, low: float, high: float) -> None:
+def test_magnitudes_fill_their_range_uniformly(name, field, low, high):
     values = OPERATIONS[name].draw(philox(3), 4000)[field]
     assert low <= values.min() < low + 0.02 * (high - low)
     assert high - 0.02 * (high - low) < values.max() <= high
@@ -182,12 +172,12 @@ def test_magnitudes_fill_their_range_uniformly(name: str, field: str, low: float
 
 
 @pytest.mark.parametrize(("name", "share"), [("brightness", 0.2), ("contrast", 0.5), ("mild_contrast", 0.5)])
-def test_factors_differ_by_channel_with_the_stated_probability(name: str, share: float) -> None:
+def test_factors_differ_by_channel_with_the_stated_probability(name, share):
     factors = OPERATIONS[name].draw(philox(), 4000)["factor"]
     assert (factors != factors[:, :1]).any(axis=1).mean() == pytest.approx(share, abs=0.03)
 
 
-def test_shares_and_spreads_are_the_published_ones() -> None:
+def test_shares_and_spreads_are_the_published_ones():
     drawn = {name: GROUP_A[name].draw(philox(4), 8000) for name in GROUP_A}
     assert drawn["invert"]["applied"].mean() == pytest.approx(0.05, abs=0.01)
     assert drawn["grain"]["coloured"].mean() == pytest.approx(0.5, abs=0.02)
@@ -206,15 +196,11 @@ DRAWN = {
     "applied": np.array([True, False]),
 }
 BLEND = Operation(
-    "blend",
-    lambda images, drawn, noise: images,
-    lambda rng, n: DRAWN,
-    {},
-    {"factor": 1, "steps": 0},
+    "blend", lambda images, drawn, noise: images, lambda rng, n: DRAWN, {}, {"factor": 1, "steps": 0}
 )
 
 
-def test_a_strength_moves_magnitudes_towards_neutral_and_keeps_their_types() -> None:
+def test_a_strength_moves_magnitudes_towards_neutral_and_keeps_their_types():
     weaker = BLEND.magnitudes(philox(), 2, {"strength": 0.5})
     np.testing.assert_array_equal(weaker["factor"], [0.75, 2])
     np.testing.assert_array_equal(weaker["steps"], [5, 2])
@@ -224,7 +210,7 @@ def test_a_strength_moves_magnitudes_towards_neutral_and_keeps_their_types() -> 
     assert BLEND.magnitudes(philox(), 2, {}) is DRAWN
 
 
-def test_params_are_drawn_with_a_strength_where_there_is_one_to_have() -> None:
+def test_params_are_drawn_with_a_strength_where_there_is_one_to_have():
     plain = Operation("plain", BLEND.apply, parameters={"severity": Parameter(int, 1, 5)})
     assert BLEND.draw_params(philox()) == {}
     assert BLEND.draw_params(philox(), 0.25) == {"strength": 0.25}
@@ -234,11 +220,11 @@ def test_params_are_drawn_with_a_strength_where_there_is_one_to_have() -> None:
 
 
 @pytest.mark.parametrize("n", [1, TILE, 2 * TILE + 7])
-def test_tiles_come_to_the_same_as_the_whole(n: int) -> None:
+def test_tiles_come_to_the_same_as_the_whole(n):
     images = torch.from_numpy(np.random.default_rng(0).integers(0, 256, (n, 3, 2, 2), dtype=np.uint8))
     factors, sizes = torch.rand(n, 1, 1, 1) * 2, []
 
-    def step(images: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
+    def step(images, factors):
         sizes.append(len(images))
         return images * factors
 

@@ -147,6 +147,8 @@ def test_images_are_drawn_without_replacement_and_shuffled():
     )
     assert (mix.labelled().labels == is_ood).all()
     assert "30 IND, 50 letters" in mix.made_of
+    with pytest.raises(UnusableInput, match="50 OOD images without replacement, there are 49"):
+        MIX.rows(300, 49)
 
 
 def test_the_digest_tells_mixes_apart():
@@ -155,8 +157,3 @@ def test_the_digest_tells_mixes_apart():
     digests = [FromPools(mix, *pools).digest for mix in mixes]
     assert digests[0] == digests[1] != digests[2]
     assert FromPools(MIX, pools[0], numbered("letters", 8, 60)).digest != digests[0]
-
-
-def test_a_pool_that_is_too_small_is_named():
-    with pytest.raises(UnusableInput, match="50 OOD images without replacement, there are 49"):
-        MIX.rows(300, 49)

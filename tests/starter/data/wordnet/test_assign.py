@@ -71,6 +71,9 @@ def pool_of_pruning(wordnet, *labels):
     return [match_classes(wordnet, "pool", labels)]
 
 
+ONLY = "as of the ID classes only"
+
+
 @pytest.mark.parametrize(
     ("label", "assignment", "oodness", "reason"),
     [
@@ -79,12 +82,7 @@ def pool_of_pruning(wordnet, *labels):
         ("entity", "dropped", 1, "hypernym of dog"),
         ("poodle", "dropped", 1, "hyponym of dog"),
         ("bird", "dropped", None, "excluded below organism.n.01"),
-        (
-            "glider",
-            "dropped",
-            1,
-            "covariate shift below aircraft.n.01, as of the ID classes only airplane is",
-        ),
+        ("glider", "dropped", 1, f"covariate shift below aircraft.n.01, {ONLY} airplane is"),
         ("unicorn", "dropped", None, "unmatched: no synset has its label"),
         ("go-kart", "near", 2, "sister of automobile, truck"),
         ("ship", "far", 3, "no ID class shares a hypernym"),

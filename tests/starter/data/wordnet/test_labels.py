@@ -75,11 +75,8 @@ def test_the_kits_overrides_name_synsets_of_the_real_database():
 
 
 def test_lists_are_matched_together(tmp_path):
-    folder, zoo, matches = (
-        write_taxonomy(tmp_path / "wordnet"),
-        tmp_path / "zoo.txt",
-        tmp_path / "matches.csv",
-    )
+    folder = write_taxonomy(tmp_path / "wordnet")
+    zoo, matches = tmp_path / "zoo.txt", tmp_path / "matches.csv"
     overrides = tmp_path / "overrides.csv"
     zoo.write_text("fox\nunicorn\n")
     overrides.write_text("how,label,synset\nhead,unicorn,horse.n.01\nunmatched,fox,\n")

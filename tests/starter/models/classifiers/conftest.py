@@ -1,19 +1,15 @@
 """Networks with weights that no one trained, for comparing two forms of one network."""
 
-from collections.abc import Callable
-
 import pytest
 import torch
 from torch import nn
 
-from starter.models.classifiers import Network
-
 
 @pytest.fixture(scope="session")
-def shaken() -> Callable[[Callable[[int], Network]], Network]:
+def shaken():
     """Build a network for ten classes whose batch normalisations all do something."""
 
-    def build(network_class: Callable[[int], Network]) -> Network:
+    def build(network_class):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             network = network_class(10).eval().requires_grad_(False)

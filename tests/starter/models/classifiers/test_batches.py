@@ -148,15 +148,10 @@ def test_logits_are_found_in_what_a_network_returns(name):
         torch.testing.assert_close(got, wanted)
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        lambda z: z.numpy(),
-        lambda z: (z.numpy(), np.zeros((len(z), 9))),
-        lambda z: z.tolist(),
-        lambda z: {"scores": z.numpy()},
-    ],
-)
+ARRAYS = (lambda z: z.numpy(), lambda z: (z.numpy(), np.zeros((len(z), 9))), lambda z: z.tolist())
+
+
+@pytest.mark.parametrize("form", [*ARRAYS, lambda z: {"scores": z.numpy()}])
 def test_functions_may_return_arrays(form):
     network = net()
     logits, *_ = run_batches(lambda batch: form(network(batch)), LABELLED["pairs"])

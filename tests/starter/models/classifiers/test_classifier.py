@@ -1,11 +1,9 @@
 import re
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
 from starter.models.classifiers import Classifier, Network
 from submission.errors import UnusableInput
@@ -16,7 +14,7 @@ MEAN, STD = (0.5, 0.4, 0.3), (0.2, 0.25, 0.3)
 class Tiny(Network):
     """One convolution with BatchNorm and a head on 4 channels."""
 
-    def __init__(self, num_classes: int = 3) -> None:
+    def __init__(self, num_classes=3):
         super().__init__()
         generator = torch.Generator().manual_seed(0)
         self.conv = nn.Conv2d(3, 4, 3, padding=1)
@@ -26,10 +24,10 @@ class Tiny(Network):
             nn.init.normal_(parameter.data, generator=generator)
 
     @property
-    def head(self) -> nn.Linear:
+    def head(self):
         return self.fc
 
-    def stages(self, x: Tensor) -> list[Tensor]:
+    def stages(self, x):
         first = self.conv(x)
         return [first, self.bn(first).relu()]
 
@@ -37,28 +35,21 @@ class Tiny(Network):
 class Wide(Tiny):
     """The same with a convolution that needs nine pixels."""
 
-    def stages(self, x: Tensor) -> list[Tensor]:
+    def stages(self, x):
         return [nn.functional.conv2d(x, torch.zeros(4, 3, 9, 9))]
 
 
-def tiny(**changes: Any) -> Classifier:
-    fields = {
-        "name": "t",
-        "arch": "tiny",
-        "network": Tiny(),
-        "classes": ("a", "b", "c"),
-        "mean": MEAN,
-        "std": STD,
-    }
-    return Classifier(**{**fields, **changes})
+def tiny(**changes):
+    usual = dict(name="t", arch="tiny", network=Tiny(), classes=("a", "b", "c"), mean=MEAN, std=STD)
+    return Classifier(**{**usual, **changes})
 
 
 @pytest.fixture(scope="module")
-def images() -> NDArray[np.uint8]:
+def images():
     return np.random.default_rng(1).integers(0, 256, (7, 8, 6, 3), dtype=np.uint8)
 
 
-def test_a_call_normalises_pools_and_applies_the_head(images: NDArray[np.uint8]) -> None:
+def test_a_call_normalises_pools_and_applies_the_head(images):
     network = Tiny().eval()
     logits, features = tiny(network=network)(images)
     x = (torch.from_numpy(images).double().permute(0, 3, 1, 2) / 255 - torch.tensor(MEAN).view(3, 1, 1)) / (
@@ -78,7 +69,7 @@ def test_a_call_normalises_pools_and_applies_the_head(images: NDArray[np.uint8])
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_logits_do_not_depend_on_the_batch(images: NDArray[np.uint8], precision: str) -> None:
+def test_logits_do_not_depend_on_the_batch(images, precision):
     classifier = tiny(precision=precision)
     whole = classifier(images)
     single = [classifier(images[i : i + 1]) for i in range(len(images))]
@@ -86,7 +77,7 @@ def test_logits_do_not_depend_on_the_batch(images: NDArray[np.uint8], precision:
         torch.testing.assert_close(together, torch.cat(alone), atol=1e-5, rtol=1e-5)
 
 
-def test_large_images_take_several_passes_and_small_ones_one() -> None:
+def test_large_images_take_several_passes_and_small_ones_one():
     rng = np.random.default_rng(0)
     large = rng.integers(256, size=(7, 600, 600, 3), dtype=np.uint8)
     classifier, passes = tiny(), []
@@ -100,7 +91,7 @@ def test_large_images_take_several_passes_and_small_ones_one() -> None:
     assert passes == [500]
 
 
-def test_bfloat16_is_near_float32_and_its_head_is_exact(images: NDArray[np.uint8]) -> None:
+def test_bfloat16_is_near_float32_and_its_head_is_exact(images):
     classifier = tiny(precision="bfloat16")
     logits, features = classifier(images)
     assert logits.dtype == features.dtype == torch.float32
@@ -110,14 +101,14 @@ def test_bfloat16_is_near_float32_and_its_head_is_exact(images: NDArray[np.uint8
     np.testing.assert_allclose(logits.numpy(), by_hand, atol=1e-5)
 
 
-def test_digest_tells_all_that_decides_the_logits() -> None:
+def test_digest_tells_all_that_decides_the_logits():
     digest = tiny().digest
     assert len(digest) == 64
     assert tiny(name="other", mean=np.array(MEAN), classes=["a", "b", "c"]).digest == digest
     other = Tiny()
     with torch.no_grad():
         other.bn.bias[2] += 1e-6
-    changes: list[dict[str, Any]] = [
+    changes = [
         {"arch": "other"},
         {"network": other},
         {"classes": ("a", "c", "b")},
@@ -138,29 +129,27 @@ def test_digest_tells_all_that_decides_the_logits() -> None:
         ({"std": (0.2, 0.2, 0.0)}, "std"),
     ],
 )
-def test_bad_fields_are_named(change: dict[str, Any], field: str) -> None:
+def test_bad_fields_are_named(change, field):
     with pytest.raises(UnusableInput, match=rf"^classifier 't': .*{field}"):
         tiny(**change)
 
 
 @pytest.mark.parametrize("shape", [(0, 8, 8, 3), (2, 3, 8, 8), (8, 8, 3)])
-def test_bad_images_are_refused(shape: tuple[int, ...]) -> None:
+def test_bad_images_are_refused(shape):
     for call, bad in ((tiny(), np.zeros(shape, np.uint8)), (tiny().stages, np.zeros((2, 8, 8, 3)))):
         with pytest.raises(ValueError, match="images must be uint8"):
             call(bad)
 
 
 @pytest.mark.parametrize("device", ["", "gpu", "meta", "cuda:99"])
-def test_devices_that_do_not_compute_here_are_refused(device: str) -> None:
+def test_devices_that_do_not_compute_here_are_refused(device):
     with pytest.raises(UnusableInput, match=f"^device {re.escape(repr(device))} cannot be used here: .+"):
         tiny(device=device)
 
 
-def test_images_that_a_network_cannot_take_and_what_is_not_finite_are_told(images: NDArray[np.uint8]) -> None:
+def test_images_that_a_network_cannot_take_and_what_is_not_finite_are_told(images):
     for call in (tiny(network=Wide()), tiny(network=Wide()).stages):
-        with pytest.raises(
-            UnusableInput, match=r"'t' cannot take 7 images of 6 x 8 pixels: .*[Kk]ernel size"
-        ):
+        with pytest.raises(UnusableInput, match=r"'t' cannot take 7 images of 6 x 8 pixels: .*[Kk]ernel"):
             call(images)
     network = Tiny()
     with torch.no_grad():

@@ -1,5 +1,4 @@
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import pytest
 import torch
 from slow import some_slow
 
-from starter.models.classifiers import ARCHITECTURES, Classifier, Network, engine, load_classifier
+from starter.models.classifiers import ARCHITECTURES, Classifier, engine, load_classifier
 from starter.models.classifiers.engine import (
     TOLERANCES,
     arithmetic,
@@ -25,30 +24,27 @@ CLASSES = tuple("0123456789")
 IMAGES = np.random.default_rng(0).integers(256, size=(75, 32, 32, 3), dtype=np.uint8)
 SHALLOW = ("small", "resnet56", "repvgg_a0")
 LACKING = [precision for precision in TOLERANCES if precision not in precisions()]
-Shaken = Callable[[Callable[[int], Network]], Network]
 
 
 @pytest.fixture(autouse=True)
-def untold() -> None:
+def untold():
     tell_once.cache_clear()
 
 
 @pytest.fixture(scope="module", params=some_slow(SHALLOW, *SHALLOW[1:]))
-def pair(request: pytest.FixtureRequest, shaken: Shaken) -> tuple[Classifier, Classifier]:
+def pair(request, shaken):
     """A classifier that runs in PyTorch, and the same in OpenVINO, compiled once for all tests."""
     network = shaken(ARCHITECTURES[request.param])
     plain = Classifier(request.param, request.param, network, CLASSES, (0.5,) * 3, (0.25,) * 3)
     return plain, replace(plain, engine="openvino")
 
 
-def moved(mine: torch.Tensor, theirs: torch.Tensor) -> float:
+def moved(mine, theirs):
     """The largest difference, as a share of the largest value."""
     return float((mine - theirs).abs().max() / theirs.abs().max())
 
 
-def test_logits_features_and_stages_are_pytorchs_within_the_tolerance(
-    pair: tuple[Classifier, Classifier], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_logits_features_and_stages_are_pytorchs_within_the_tolerance(pair, capsys):
     plain, compiled = pair
     assert (plain.place, compiled.place) == ("cpu", "cpu openvino float32")
     shown = zip(
@@ -61,7 +57,7 @@ def test_logits_features_and_stages_are_pytorchs_within_the_tolerance(
     assert capsys.readouterr().err == ""
 
 
-def test_an_images_logits_depend_on_no_batch_thread_or_order(pair: tuple[Classifier, Classifier]) -> None:
+def test_an_images_logits_depend_on_no_batch_thread_or_order(pair):
     _, compiled = pair
     logits, features = compiled(IMAGES)
     for size in (1, 7, 50):
@@ -77,7 +73,7 @@ def test_an_images_logits_depend_on_no_batch_thread_or_order(pair: tuple[Classif
         torch.set_num_threads(threads)
 
 
-def test_every_precision_of_this_cpu_keeps_its_tolerance(pair: tuple[Classifier, Classifier]) -> None:
+def test_every_precision_of_this_cpu_keeps_its_tolerance(pair):
     plain, compiled = pair
     exact = plain(IMAGES)[0]
     larger = np.resize(IMAGES, (3, 48, 48, 3))
@@ -90,9 +86,7 @@ def test_every_precision_of_this_cpu_keeps_its_tolerance(pair: tuple[Classifier,
 
 @pytest.mark.parametrize("precision", LACKING)
 @pytest.mark.parametrize("pair", ["small"], indirect=True)
-def test_float32_takes_the_place_of_a_precision_that_the_cpu_lacks(
-    pair: tuple[Classifier, Classifier], precision: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_float32_takes_the_place_of_a_precision_that_the_cpu_lacks(pair, precision, capsys):
     _, compiled = pair
     instead = replace(compiled, precision=precision)
     assert instead.place == compiled.place
@@ -121,9 +115,7 @@ def make(classes):
 """
 
 
-def test_what_cannot_be_converted_runs_in_pytorch_and_one_line_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_converted_runs_in_pytorch_and_one_line_says_so(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     Path("branching_net.py").write_text(BRANCHES, encoding="utf-8")
@@ -135,31 +127,25 @@ def test_what_cannot_be_converted_runs_in_pytorch_and_one_line_says_so(
     assert "'mine': openvino cannot take its network (its code decides" in line
 
 
-def test_what_is_left_open_is_chosen() -> None:
+def test_what_is_left_open_is_chosen_and_what_this_cpu_would_emulate_refused(monkeypatch):
     assert chosen("", "", "cpu") == chosen("openvino", "", "cpu") == ("openvino", "float32")
     assert chosen("torch", "", "cpu") == ("torch", "float32")
     for precision in precisions():
         assert chosen("", precision, "cpu") == ("openvino", precision)
     assert chosen("", "", "cuda") == ("torch", "float32")
-    with pytest.raises(UnusableInput, match="precision float16 is of engine openvino"):
-        chosen("torch", "float16", "cpu")
-    with pytest.raises(UnusableInput, match="engine must be one of torch, openvino"):
-        chosen("onnx", "", "cpu")
-
-
-@pytest.mark.parametrize("asked", ["torch", "openvino"])
-def test_a_precision_that_this_cpu_would_emulate_is_refused(
-    asked: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr(engine, "precisions", lambda: ("float32",))
-    with pytest.raises(UnusableInput, match="precision bfloat16: this CPU would emulate it slowly"):
-        chosen(asked, "bfloat16", "cpu")
     assert chosen("", "bfloat16", "cuda") == ("torch", "bfloat16")
+    for asked, precision, message in (
+        ("torch", "float16", "precision float16 is of engine openvino"),
+        ("onnx", "", "engine must be one of torch, openvino"),
+        ("torch", "bfloat16", "precision bfloat16: this CPU would emulate it slowly"),
+        ("openvino", "bfloat16", "precision bfloat16: this CPU would emulate it slowly"),
+    ):
+        with pytest.raises(UnusableInput, match=message):
+            chosen(asked, precision, "cpu")
 
 
-def test_gpus_and_machines_without_it_compute_in_pytorch_and_are_told(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_gpus_and_machines_without_it_compute_in_pytorch_and_are_told(monkeypatch, capsys):
     assert computing("openvino", "float16", "cuda") == ("torch", "float32")
     tell_differences("openvino", "float32", "cuda")
     monkeypatch.setattr(engine, "_missing", lambda: "openvino is not installed")

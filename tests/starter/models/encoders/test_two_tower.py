@@ -11,26 +11,14 @@ from torch.nn.functional import normalize
 
 from starter.data.images.imageset import ImageSet
 from starter.data.sources.glyphs.digits import CLASSES
-from starter.models.encoders.captions import (
-    GROUP,
-    SHIFT_PHRASES,
-    captioned_glyphs,
-    captioned_photos,
-)
-from starter.models.encoders.two_tower import (
-    LENGTH,
-    TwoTowerEncoder,
-    contrastive_loss,
-    train_encoder,
-)
+from starter.models.encoders.captions import GROUP, SHIFT_PHRASES, captioned_glyphs, captioned_photos
+from starter.models.encoders.two_tower import LENGTH, TwoTowerEncoder, contrastive_loss, train_encoder
 from submission import UnusableInput
 
 
 def test_features_are_unit_rows_that_do_not_depend_on_the_batch():
     encoder, images = hasty_encoder(), few_glyphs().images
-
     found = encoder.encode_images(images)
-
     assert found.shape == (250, LENGTH)
     assert found.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
@@ -39,9 +27,7 @@ def test_features_are_unit_rows_that_do_not_depend_on_the_batch():
 
 def test_neither_the_order_nor_unknown_words_count():
     encoder = hasty_encoder()
-
     found = encoder.encode_texts(["7, on china", "On CHINA: 7!", "a 7 photographed on china"])
-
     np.testing.assert_allclose(found, found[[0, 0, 0]], atol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
     with pytest.raises(UnusableInput, match="knows no word of 'zebra'"):
@@ -53,7 +39,6 @@ def test_a_file_goes_back(tmp_path):
     encoder.save(tmp_path / "a.safetensors")
     found = TwoTowerEncoder.load(tmp_path / "a.safetensors")
     found.save(tmp_path / "b.safetensors")
-
     assert (tmp_path / "a.safetensors").read_bytes() == (tmp_path / "b.safetensors").read_bytes()
     assert found.name == encoder.name
     assert found.phrases == encoder.phrases
@@ -84,9 +69,7 @@ def test_all_captions_that_fit_share_an_image():
             whole = math.log(sum(math.exp(value) for value in row))
             own = [whole - value for value, yes in zip(row, fit, strict=True) if yes]
             total += sum(own) / len(own) / 6
-
     found = contrastive_loss(images, texts, fits, torch.tensor(1.0))
-
     assert float(found) == pytest.approx(total, abs=1e-6)
 
 
@@ -95,7 +78,6 @@ def test_a_seed_gives_the_weights_and_leaves_the_global_generator_alone():
     first = train_encoder(few_glyphs(), epochs=(0, 1))
     drawn = torch.rand(1)
     torch.manual_seed(5)
-
     assert torch.rand(1) == drawn
     assert first.name == hasty_encoder().name
     assert train_encoder(few_glyphs(), seed=1, epochs=(0, 1)).name != first.name
@@ -103,7 +85,6 @@ def test_a_seed_gives_the_weights_and_leaves_the_global_generator_alone():
 
 def test_all_digits_come_in_a_group_and_more_of_them_begin_with_the_same():
     few, more = few_glyphs(), captioned_glyphs(500, 0)
-
     assert (more.images[:250] == few.images).all()
     assert (len(more.images), more.easy.sum()) == (500, 100)
     assert (more.values[more.easy, 4] == 0).all()
@@ -121,9 +102,7 @@ def photos(n, side=16, seed=0):
 
 def test_classes_of_the_same_name_are_one():
     first, second = photos(300), photos(100, seed=1)
-
     found = captioned_photos([(first, ("cat", "red fox")), (second, ("red_fox", "dog"))], 0)
-
     assert found.phrases == (("cat", "red fox", "dog"), SHIFT_PHRASES)
     assert np.bincount(found.values[:, 0]).tolist() == [150, 200, 50]
     assert found.easy.sum() == 200

@@ -14,8 +14,11 @@ CLASSES = tuple("abc")
 IMAGES = np.random.default_rng(0).integers(256, size=(3, 32, 32, 3), dtype=np.uint8)
 
 
-def of(network, images=IMAGES):
+def of(arch, images=IMAGES):
     """A source and an observation of an untrained network."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        network = new_network(arch, len(CLASSES))
     classifier = Classifier("c", "a", network, CLASSES, (0.5,) * 3, (0.25,) * 3)
     logits, features = (each.numpy() for each in classifier(images))
     seen = Observation("s", "c", logits, features=features, render=lambda: images)
@@ -42,9 +45,7 @@ REST = {
 @pytest.mark.parametrize("arch", REST)
 @pytest.mark.slow
 def test_the_last_two_stages_are_changed_one_at_a_time(arch):
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        classifier, source, seen = of(new_network(arch, len(CLASSES)))
+    classifier, source, seen = of(arch)
     network = classifier.network
     with torch.no_grad():
         before, last = network.stages(classifier.normalised(IMAGES))[-2:]
@@ -56,9 +57,7 @@ def test_the_last_two_stages_are_changed_one_at_a_time(arch):
 
 def test_stages_of_one_position_are_passed_over():
     """VGG-16 ends in maps of one pixel, so its third and fourth poolings are changed."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        classifier, source, seen = of(new_network("vgg16", len(CLASSES)))
+    classifier, source, seen = of("vgg16")
     places = RankFeat().fit(source).places_
     pools = [layer for layer in classifier.deployed.layers if isinstance(layer, nn.MaxPool2d)]
     assert places == pools[2:4]
@@ -66,6 +65,6 @@ def test_stages_of_one_position_are_passed_over():
 
 
 def test_stages_that_cannot_be_changed_are_refused():
-    _, source, _ = of(new_network("small", len(CLASSES)), IMAGES[:, :1, :1].copy())
+    _, source, _ = of("small", IMAGES[:, :1, :1].copy())
     with pytest.raises(UnusableInput, match="more than one position"):
         RankFeat().fit(source)

@@ -20,13 +20,13 @@ from starter.observing.cache import Cache
 from starter.studies.shift import laid as laid_module
 from starter.studies.shift.laid import (
     Laid,
-    Prompts,
     caption_templates,
     choose_prompts,
     measured_degrees,
     open_laid,
     orthogonality,
     read_laid,
+    text_features,
     train_laid,
     triplet_losses,
 )
@@ -129,22 +129,16 @@ def test_prompts_of_a_command(tmp_path):
 
     own = choose_prompts(hasty_encoder(), ["0", "1"])
     listed = choose_prompts(hasty_encoder(), ["0"], tmp_path / "labels")
-    given = Prompts(("x", "y"), ("a {}", "small {}"))
+    lengths = text_features(MINE, ("x", "y"), ("a {}", "small {}"))
 
-    assert own.meanings == ("0", "1")
-    assert own.covariates == caption_templates(hasty_encoder().phrases)
-    assert own.covariates[0] == "{}"
+    templates = caption_templates(hasty_encoder().phrases)
+    assert own == (("0", "1"), templates)
+    assert templates[0] == "{}"
     assert len(caption_templates((("a", "b"), ("c", "d")))) == 3
-    assert listed == Prompts(("cat", "dog"), own.covariates)
-    lengths = given.features(MINE)
+    assert listed == (("cat", "dog"), templates)
     assert (lengths[..., 0] / lengths[..., 1]).round().tolist() == [[3, 7], [3, 7]]
-    assert given.plain(["bird"]) == ["a bird"]
-    for meanings, covariates, word in (
-        (("cat",), ("{}", "a {}"), "two meanings"),
-        (("cat", "dog"), ("{}", "a photo"), "'a photo'"),
-    ):
-        with pytest.raises(UnusableInput, match=word):
-            Prompts(meanings, covariates)
+    with pytest.raises(UnusableInput, match="two meanings"):
+        choose_prompts(hasty_encoder(), ["cat"])
 
 
 IMAGES = np.random.default_rng(0).integers(256, size=(640, 8, 8, 3), dtype=np.uint8)

@@ -21,19 +21,10 @@ from starter.data.sources.glyphs.typefaces import (
     script,
     typeface,
 )
-from starter.data.sources.splits import Splits
 
 
-@pytest.fixture(scope="module")
-def splits() -> Splits:
-    return glyph_splits(0)
-
-
-def generator(seed: int = 0) -> np.random.Generator:
-    return np.random.Generator(np.random.Philox(seed))
-
-
-def test_parts_have_their_sizes_every_digit_equally_and_no_image_twice(splits: Splits) -> None:
+def test_parts_have_their_sizes_every_digit_equally_and_no_image_twice():
+    splits = glyph_splits(0)
     assert splits.classes == CLASSES
     for name, (n, _) in PARTS.items():
         part = getattr(splits, name)
@@ -43,7 +34,7 @@ def test_parts_have_their_sizes_every_digit_equally_and_no_image_twice(splits: S
     assert len({image.tobytes() for image in images}) == len(images)
 
 
-def test_seed_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seed_decides(monkeypatch):
     """Of fewer images, and past the cache."""
     fewer = {name: (n // 100, rows) for name, (n, rows) in PARTS.items()}
     monkeypatch.setattr("starter.data.sources.glyphs.digits.PARTS", fewer)
@@ -52,7 +43,7 @@ def test_seed_decides(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("family", NATURAL)
-def test_natural_set_is_balanced_and_decided_by_its_seed(family: str) -> None:
+def test_natural_set_is_balanced_and_decided_by_its_seed(family):
     made = natural_set(family, 105, 2**70, "hidden")
     assert (made.name, made.images.shape) == ("hidden", (105, 32, 32, 3))
     assert np.ptp(np.bincount(made.labels, minlength=10)) == 1
@@ -62,7 +53,7 @@ def test_natural_set_is_balanced_and_decided_by_its_seed(family: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*FONT_FILES, *DRAWN])
-def test_digits_of_a_face_stand_whole_and_apart_in_their_cells(name: str) -> None:
+def test_digits_of_a_face_stand_whole_and_apart_in_their_cells(name):
     face = typeface(name)
     inside = face.fields > 0
     areas = inside.mean((1, 2))
@@ -79,7 +70,7 @@ def test_digits_of_a_face_stand_whole_and_apart_in_their_cells(name: str) -> Non
     assert different.min() > 0.002
 
 
-def test_handwriting_keeps_its_rows_and_shapes() -> None:
+def test_handwriting_keeps_its_rows_and_shapes():
     bunch = load_digits()
     face = handwriting(1000, 1100)
     np.testing.assert_array_equal(face.counts, np.bincount(bunch.target[1000:1100]))
@@ -88,27 +79,22 @@ def test_handwriting_keeps_its_rows_and_shapes() -> None:
     assert np.corrcoef(coarse.ravel(), bunch.images[first_zero].ravel())[0, 1] > 0.9
 
 
-def test_typeface_draws_shapes_of_the_wanted_digit() -> None:
+def test_typeface_draws_shapes_of_the_wanted_digit():
     face = handwriting(0, 200)
     owners = np.repeat(np.arange(10), face.counts)
-    digits = generator().integers(10, size=3000)
-    shapes = face.draw(digits, generator(1))
+    digits = np.random.default_rng(0).integers(10, size=3000)
+    shapes = face.draw(digits, np.random.default_rng(1))
     np.testing.assert_array_equal(owners[shapes], digits)
     assert len(set(shapes)) == 200
 
 
-def test_field_values_agree_with_scipy() -> None:
+def test_field_values_agree_with_scipy():
     face = typeface("stix")
-    points = generator().uniform(0, CELL - 1.01, (3, 4, 5, 2))
+    points = np.random.default_rng(0).uniform(0, CELL - 1.01, (3, 4, 5, 2))
     shapes = np.array([0, 7, 19])
     for got, shape, places in zip(face.at(shapes, points), shapes, points, strict=True):
         expected = map_coordinates(face.fields[shape], [places[..., 1], places[..., 0]], order=1)
         np.testing.assert_allclose(got, expected, atol=1e-4)
-
-
-@pytest.fixture(scope="module")
-def sets():
-    return other_glyphs(0, size=20)
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
@@ -131,10 +117,10 @@ def test_no_character_has_the_shape_of_a_digit():
             assert overlap < 0.93, f"{name}: {character}"
 
 
-def test_sets_differ_and_are_the_same_again_and_of_each_seed_others(sets):
+def test_sets_differ_and_are_the_same_again_and_of_each_seed_others():
+    sets, again, other = (other_glyphs(seed, size=20) for seed in (0, 0, 1))
     assert list(sets) == [*SCRIPTS, *PICTURES]
     assert len({images.images.tobytes() for images in sets.values()}) == len(sets)
-    again, other = other_glyphs(0, size=20), other_glyphs(1, size=20)
     for name, images in sets.items():
         np.testing.assert_array_equal(images.images, again[name].images)
         assert (images.images != other[name].images).any(), name

@@ -1,5 +1,4 @@
 import logging
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,18 +14,18 @@ timm = pytest.importorskip("timm", reason="timm is not installed")
 CLASSES = ("cat", "dog", "owl")
 
 
-def own(name: str, classes: int = 3) -> torch.nn.Module:
+def own(name, classes=3):
     """timm's own network with seeded weights."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         return timm.create_model(name, num_classes=classes).eval()
 
 
-def pictures(n: int = 4, side: int = 64) -> np.ndarray:
+def pictures(n=4, side=64):
     return np.random.default_rng(0).integers(256, size=(n, side, side, 3), dtype=np.uint8)
 
 
-def test_logits_and_features_are_timms(tmp_path: Path) -> None:
+def test_logits_and_features_are_timms(tmp_path):
     network = own("resnet10t")
     save_file(network.state_dict(), tmp_path / "timms.safetensors")
     classifier = load_classifier(f"timm:resnet10t={tmp_path / 'timms.safetensors'}", CLASSES)
@@ -42,12 +41,10 @@ def test_logits_and_features_are_timms(tmp_path: Path) -> None:
     torch.testing.assert_close(found[1], features, atol=1e-4, rtol=1e-4)
 
 
-def test_the_librarys_own_weights_are_fetched_or_the_reason_is_told(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_librarys_own_weights_are_fetched_or_the_reason_is_told(monkeypatch, capsys):
     """What the library's create_model(pretrained=True) does with a network at hand is not tested offline."""
 
-    def fails(num_classes: int = 1000, pretrained: bool = False) -> torch.nn.Module:
+    def fails(num_classes=1000, pretrained=False):
         if pretrained:
             logging.getLogger("huggingface_hub.utils").warning("Retrying in 1s")
             raise OSError("no route to host")
@@ -59,9 +56,7 @@ def test_the_librarys_own_weights_are_fetched_or_the_reason_is_told(
     assert "Retrying" not in capsys.readouterr().err, "it prints two lines for each of a dozen attempts"
 
 
-def test_a_last_layer_that_the_weights_lack_is_the_same_at_each_reading(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_last_layer_that_the_weights_lack_is_the_same_at_each_reading(monkeypatch):
     """A referee is known by its weights, the last layer's among them."""
     monkeypatch.setattr(libraries, "maker", lambda arch: lambda pretrained: torch.nn.Linear(3, 4))
     one, other = (libraries.pretrained_state("torchvision:resnet18")["body.weight"] for _ in range(2))
@@ -76,12 +71,12 @@ def test_a_last_layer_that_the_weights_lack_is_the_same_at_each_reading(
         ("timm:coatnet_0_224", "the library has no weights for it: name a file, timm:coatnet_0_224=PATH"),
     ],
 )
-def test_networks_without_own_weights_are_told(arch: str, message: str) -> None:
+def test_networks_without_own_weights_are_told(arch, message):
     with pytest.raises(UnusableInput, match=message):
         load_classifier(arch, [*map(str, range(1000))])
 
 
-def test_own_weights_can_be_begun_with(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_own_weights_can_be_begun_with(monkeypatch):
     monkeypatch.setattr(
         libraries, "maker", lambda arch: lambda num_classes=7, pretrained=False: own("resnet10t", num_classes)
     )
@@ -99,7 +94,7 @@ def test_own_weights_can_be_begun_with(monkeypatch: pytest.MonkeyPatch) -> None:
     ("arch", "side"), [("torchvision:squeezenet1_1", 64), ("timm:deit_tiny_distilled_patch16_224", 224)]
 )
 @pytest.mark.slow
-def test_a_convolution_or_two_heads_give_logits_alone(arch: str, side: int, tmp_path: Path) -> None:
+def test_a_convolution_or_two_heads_give_logits_alone(arch, side, tmp_path):
     save_file(new_network(arch, 3).state_dict(), tmp_path / "x.safetensors")
     classifier = load_classifier(f"{arch}={tmp_path / 'x.safetensors'}", CLASSES, size=(side, side))
     assert classifier.arch == f"{arch}@none"
@@ -113,7 +108,7 @@ def test_a_convolution_or_two_heads_give_logits_alone(arch: str, side: int, tmp_
     assert (again.digest, again.logits_alone) == (classifier.digest, True)
 
 
-def test_the_layer_is_found_or_named(tmp_path: Path) -> None:
+def test_the_layer_is_found_or_named(tmp_path):
     save_file(own("resnet10t").state_dict(), tmp_path / "x.safetensors")
     found = load_classifier(f"timm:resnet10t={tmp_path / 'x.safetensors'}", CLASSES, size=(64, 64))
     assert (found.arch, found.logits_alone) == ("timm:resnet10t", False)

@@ -1,6 +1,5 @@
 """Every architecture: sizes, published names, what it computes against other definitions, and that it trains."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,11 +11,9 @@ from torchvision.models import densenet121, resnet18, resnet101
 from torchvision.models.resnet import BasicBlock, ResNet
 
 from starter.data.sources.glyphs.digits import natural_set
-from starter.models.classifiers import ARCHITECTURES, Network, new_network
-from starter.models.classifiers.networks import dla, small
+from starter.models.classifiers import ARCHITECTURES, new_network
+from starter.models.classifiers.networks import small
 from starter.models.classifiers.networks.small import train_small
-
-Shaken = Callable[[Callable[[int], Network]], Network]
 
 # Parameters for ten classes, as the definitions' own sources count them: torchvision's and timm's counts for
 # 1,000 classes, less their first convolution and last layer, plus the 3x3 one and the layer for ten.
@@ -42,25 +39,25 @@ STAGES = {
 }
 
 
+X = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
 PUBLISHED = {"repvgg_a0": ("linear", 356), "resnet56": ("fc", 344)}
 """The head's name, and how many tensors the published weights have."""
 
 
 @pytest.mark.parametrize("arch", some_slow(ARCHITECTURES, "resnet101", "densenet121", "vgg16"))
-def test_every_network_has_its_size_stages_features_and_logits(arch: str, shaken: Shaken) -> None:
+def test_every_network_has_its_size_stages_features_and_logits(arch, shaken):
     network = shaken(lambda classes: new_network(arch, classes))
     assert sum(parameter.numel() for parameter in network.parameters()) == PARAMETERS[arch]
-    x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
-    maps = network.stages(x)
+    maps = network.stages(X)
     assert [tuple(m.shape) for m in maps] == [(2, width, size, size) for width, size in STAGES[arch]]
     pooled = maps[-1].mean((2, 3))
-    torch.testing.assert_close(network.features(x), pooled)
-    torch.testing.assert_close(network(x), pooled @ network.head.weight.T + network.head.bias)
+    torch.testing.assert_close(network.features(X), pooled)
+    torch.testing.assert_close(network(X), pooled @ network.head.weight.T + network.head.bias)
     assert (network.head.in_features, network.head.out_features) == (STAGES[arch][-1][0], 10)
 
 
 @pytest.mark.parametrize("arch", PUBLISHED)
-def test_names_and_shapes_are_the_published_ones(arch: str) -> None:
+def test_names_and_shapes_are_the_published_ones(arch):
     network, (head, count) = new_network(arch, 10), PUBLISHED[arch]
     manifest = Path(__file__).with_name(f"{arch}.txt").read_text(encoding="utf-8").split("\n")[:-1]
     assert len(manifest) == count
@@ -69,7 +66,7 @@ def test_names_and_shapes_are_the_published_ones(arch: str) -> None:
     assert network.head is getattr(network, head)
 
 
-def dla_block(module: dla.Block, x: torch.Tensor) -> torch.Tensor:
+def dla_block(module, x):
     """A basic block whose shortcut is pooled first and projected then."""
     first = functional.relu(module.bn1(module.conv1(x)))
     shortcut = functional.max_pool2d(x, x.shape[-1] // first.shape[-1])
@@ -78,17 +75,14 @@ def dla_block(module: dla.Block, x: torch.Tensor) -> torch.Tensor:
     return functional.relu(module.bn2(module.conv2(first)) + shortcut)
 
 
-def dla_join(tree: dla.Tree, *maps: torch.Tensor) -> torch.Tensor:
+def dla_join(tree, *maps):
     """An aggregation node: 1x1 convolution of all maps, normalised, ReLU."""
     return functional.relu(tree.root[1](tree.root[0](torch.cat(maps, 1))))
 
 
-def test_maps_of_dla34_are_joined_as_in_the_papers_figure(
-    shaken: Shaken,
-) -> None:
+def test_maps_of_dla34_are_joined_as_in_the_papers_figure(shaken):
     network = shaken(ARCHITECTURES["dla34"])
-    x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
-    expected = [network.stem(x)]
+    expected = [network.stem(X)]
     first, second, third, fourth = network.trees
     a = dla_block(first.left, expected[-1])
     expected.append(dla_join(first, dla_block(first.right, a), a))
@@ -101,10 +95,10 @@ def test_maps_of_dla34_are_joined_as_in_the_papers_figure(
         expected.append(dla_join(tree.right, last, a, functional.max_pool2d(before, 2), node))
     a = dla_block(fourth.left, expected[-1])
     expected.append(dla_join(fourth, dla_block(fourth.right, a), a, functional.max_pool2d(expected[-1], 2)))
-    torch.testing.assert_close(network.stages(x), expected[1:])
+    torch.testing.assert_close(network.stages(X), expected[1:])
 
 
-def test_densenet121_is_torchvisions(shaken: Shaken) -> None:
+def test_densenet121_is_torchvisions(shaken):
     network = shaken(ARCHITECTURES["densenet121"])
     reference = densenet121(num_classes=10).eval().requires_grad_(False)
     reference.features.conv0 = nn.Conv2d(3, 64, 3, padding=1, bias=False)
@@ -118,34 +112,31 @@ def test_densenet121_is_torchvisions(shaken: Shaken) -> None:
         prefix = next(prefix for prefix in names if name.startswith(prefix))
         state[names[prefix] + name.removeprefix(prefix)] = tensor
     reference.load_state_dict(state)
-    x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
-    torch.testing.assert_close(network(x), reference(x))
+    torch.testing.assert_close(network(X), reference(X))
 
 
 @pytest.mark.parametrize("theirs", [resnet18, resnet101])
-def test_resnets_for_imagenet_are_torchvisions(theirs: Callable[..., nn.Module], shaken: Shaken) -> None:
+def test_resnets_for_imagenet_are_torchvisions(theirs, shaken):
     network = shaken(ARCHITECTURES[theirs.__name__])
     reference = theirs(num_classes=10).eval().requires_grad_(False)
     reference.conv1, reference.maxpool = nn.Conv2d(3, 64, 3, padding=1, bias=False), nn.Identity()
     reference.load_state_dict(network.state_dict())
-    x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
-    torch.testing.assert_close(network(x), reference(x))
+    torch.testing.assert_close(network(X), reference(X))
 
 
-def test_the_convolutions_of_vgg16_are_configuration_d(shaken: Shaken) -> None:
+def test_the_convolutions_of_vgg16_are_configuration_d(shaken):
     network = shaken(ARCHITECTURES["vgg16"])
     convolutions = [module for module in network.modules() if isinstance(module, nn.Conv2d)]
     assert [conv.out_channels for conv in convolutions] == [64, 64, 128, 128, *[256] * 3, *[512] * 6]
-    x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
-    maps, normalisations = x, (m for m in network.modules() if isinstance(m, nn.BatchNorm2d))
+    maps, normalisations = X, (m for m in network.modules() if isinstance(m, nn.BatchNorm2d))
     for index, (conv, bn) in enumerate(zip(convolutions, normalisations, strict=True)):
         maps = nn.functional.relu(bn(conv(maps)))
         if index in (1, 3, 6, 9, 12):
             maps = nn.functional.max_pool2d(maps, 2)
-    torch.testing.assert_close(network(x), network.head(maps.flatten(1)))
+    torch.testing.assert_close(network(X), network.head(maps.flatten(1)))
 
 
-def test_resnet56_is_torchvisions_resnet_of_basic_blocks(shaken: Shaken) -> None:
+def test_resnet56_is_torchvisions_resnet_of_basic_blocks(shaken):
     network = shaken(ARCHITECTURES["resnet56"])
     reference = ResNet(BasicBlock, [9, 9, 9, 1], num_classes=10).eval()
     reference.inplanes, reference.maxpool, reference.layer4 = 16, nn.Identity(), nn.Identity()
@@ -154,29 +145,23 @@ def test_resnet56_is_torchvisions_resnet_of_basic_blocks(shaken: Shaken) -> None
     reference.layer2 = reference._make_layer(BasicBlock, 32, 9, stride=2)
     reference.layer3, reference.fc = reference._make_layer(BasicBlock, 64, 9, stride=2), nn.Linear(64, 10)
     reference.eval().requires_grad_(False).load_state_dict(network.state_dict())
-    x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
-    torch.testing.assert_close(network(x), reference(x))
+    torch.testing.assert_close(network(X), reference(X))
 
 
 @pytest.mark.parametrize("arch", some_slow(ARCHITECTURES, "resnet101", "densenet121"))
-def test_every_architecture_folds_to_the_same_maps_and_logits(
-    arch: str, shaken: Callable[[Callable[[int], Network]], Network]
-) -> None:
+def test_every_architecture_folds_to_the_same_maps_and_logits(arch, shaken):
     network = shaken(ARCHITECTURES[arch])
     fast = network.folded()
     left = sum(isinstance(module, nn.BatchNorm2d) for module in fast.modules())
     # In DenseNet two thirds of them stand before a convolution: one a layer, one a transition, one at the end.
     assert left == (58 + 3 + 1 if arch == "densenet121" else 0)
-    x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(3))
-    logits = network(x)
-    torch.testing.assert_close(fast(x), logits, rtol=0, atol=1e-4 * max(1, float(logits.abs().max())))
-    exact, x = network.double(), x.double()
+    logits = network(X)
+    torch.testing.assert_close(fast(X), logits, rtol=0, atol=1e-4 * max(1, float(logits.abs().max())))
+    exact, x = network.double(), X.double()
     torch.testing.assert_close(exact.folded().stages(x), exact.stages(x))
 
 
-def test_training_is_decided_by_its_seed_and_leaves_the_global_generator_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_training_is_decided_by_its_seed_and_leaves_the_global_generator_alone(monkeypatch):
     monkeypatch.setattr(small, "STEPS", 10)
     train = natural_set("stix", 250, 0, "few")
     before = torch.random.get_rng_state()
