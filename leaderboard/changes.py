@@ -4,9 +4,10 @@ import os
 from collections.abc import Callable
 from datetime import datetime
 
-from leaderboard.events import GONE, NONE, SETTINGS, Team, present
+from leaderboard.events import GONE, NONE, SETTINGS, Team, notice, present
 from leaderboard.feedback import public_rows, sets_of
 from leaderboard.ledger import Ledger, opened
+from leaderboard.submissions import keep_change
 from leaderboard.teams import check_new_name, check_team, registered
 from submission.competition import LONGEST_TEXT, Competition, time_of, usual_limit
 from submission.errors import UnusableInput
@@ -165,7 +166,9 @@ def _check_total(competition: Competition, after: str, public_sets: int) -> None
 
 
 def _followed(competition: Competition) -> Competition:
+    """Write a receipt of the newest row, and what it changes in the folder; returns the competition."""
     with opened(competition) as ledger:
+        keep_change(competition, ledger.newest(), change=notice(ledger.changes()[-1]))
         return follow(competition, ledger)
 
 

@@ -10,12 +10,16 @@ import heapq
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from submission.errors import UnusableInput, unusable
 from submission.files import read_head, read_text, write_text
 
+RECEIPTS = "receipts"
+CHANGES = "changes"
+"""The folder of receipts of choices and changes, in that of the submissions' receipts."""
 HEADS = "heads.json"
 BOARDS = ("leaderboard.html", "leaderboard.md")
 """Files of a board, beside which there has to be `HEADS`."""
@@ -66,6 +70,18 @@ def receipt_rows(folder: Path) -> Iterator[str]:
             yield row
 
 
+def keep_receipt(path: Path, facts: Mapping[str, object]) -> None:
+    """Write a receipt, never over another; if that fails, what it tells still counts.
+
+    Its ``row`` is the hash of a row of the ledger, so that a ledger without this row is refused.
+    """
+    with suppress(OSError, UnusableInput):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not path.exists():
+            write_text(path, json.dumps(facts) + "\n")
+
+
 def published_heads(root: Path) -> list[str]:
     """Returns the heads beside the board in a competition's folder, and those in its receipts."""
-    return [*read_heads(root), *receipt_rows(root / "receipts")]
+    receipts = root / RECEIPTS
+    return [*read_heads(root), *receipt_rows(receipts), *receipt_rows(receipts / CHANGES)]

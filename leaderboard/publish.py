@@ -131,7 +131,10 @@ def _written(competition: Competition, moment: Moment, final: bool, retired: boo
         boards = final_boards(competition, moment, shown, on_validation, whole)
     else:
         boards = running_boards(competition, moment, shown, on_validation)
-    for name, text in _files(competition, boards, moment.head).items():
+    files = _files(competition, boards, moment.head)
+    if root != competition.root:
+        files["index.html"] = files["leaderboard.html"]
+    for name, text in files.items():
         write_text(root / name, text)
     return Published(
         standings=boards.public.standings,

@@ -8,11 +8,14 @@ import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 
 from leaderboard.ledger import Entry, Ledger, opened
+from submission.arrays import IntArray
 from submission.competition import Competition
-from submission.errors import UnusableInput
-from submission.ids import split_id
+from submission.errors import UnusableInput, unusable
+from submission.files import read_rows
+from submission.ids import make_id, split_id
 from submission.scoring import SCORER, score_parts
 from submission.solution import (
     COUNTING,
@@ -20,6 +23,7 @@ from submission.solution import (
     built_solution,
     counting_rows,
     parse_solution,
+    read_images,
     solution_bytes,
 )
 from submission.tracks import TRACKS
@@ -106,6 +110,32 @@ def rescore(
         for number, score in found.items():
             ledger.append(now, "score", entry=number, scorer=SCORER, solution=solution, **score)
         return len(found), ledger.head
+
+
+def of_corrected_images(competition: Competition, file: Path) -> dict[str, float]:
+    """Returns the accuracies {id: fraction} of the sets in a CSV of corrected labels, set,image,class.
+
+    An image is named by its place in the set, from 0, a class by its name or number. The file has every
+    corrected image of its sets: earlier corrections of these sets are replaced.
+    """
+    if competition.track != "accuracy":
+        raise UnusableInput("--images: only the accuracy track has a class for each image; use --label")
+    known = read_images(competition)
+    truth: dict[str, IntArray] = {}
+    for line, row in read_rows(file, ("set", "image", "class")):
+        name, image, label = row["set"], row["image"], row["class"]
+        if name not in competition.sets("test"):
+            raise unusable(file, f"line {line}: there is no test set {name!r}")
+        classes = truth.setdefault(name, known[name].copy())
+        if not image.isdecimal() or int(image) >= len(classes):
+            raise unusable(file, f"line {line}: {name} has images 0 to {len(classes) - 1}, not {image!r}")
+        names = {each: place for place, each in enumerate(competition.classes)}
+        names |= {str(place): place for place in range(len(names)) if str(place) not in names}
+        if label not in names:
+            raise unusable(file, f"line {line}: there is no class {label!r}")
+        classes[int(image)] = names[label]
+    ids = (make_id(subject, name) for name in truth for subject in competition.subjects)
+    return {each: float((known[each] == truth[split_id(each)[1]]).mean()) for each in ids}
 
 
 def _what(corrected: Collection[str], voided: Collection[str]) -> str:

@@ -1,21 +1,19 @@
 """Submissions: who may make one and when, its score, and a team's choice of those that count."""
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from leaderboard.events import Team, present
 from leaderboard.feedback import public_score, scores_before_end
+from leaderboard.heads import CHANGES, RECEIPTS, keep_receipt
 from leaderboard.ledger import FINALS, Ledger, opened
 from leaderboard.solutions import version
 from leaderboard.teams import check_team, registered
 from submission.competition import Competition
 from submission.errors import InvalidSubmission, UnusableInput, printable
-from submission.files import write_text
 from submission.parser import parse
 from submission.predictions import read_bytes
 from submission.scoring import SCORER, score_parts
@@ -93,6 +91,8 @@ def submit(
         create = new_team or competition.visibility == "practice"
         entered = _enter(competition, ledger, file, team=name, note=note.strip(), now=clock(), create=create)
     facts = {
+        "competition": competition.name,
+        "number": entered.number,
         "team": entered.team,
         "time": entered.time.astimezone(timezone.utc).isoformat(timespec="seconds"),
         "file": file.name,
@@ -101,12 +101,12 @@ def submit(
         "note": note.strip(),
     }
     if file.invalid is not None:
-        keep_receipt(competition, entered.number, {**facts, "answer": "invalid"})
+        keep_receipt(receipt_file(competition, entered.number), {**facts, "answer": "invalid"})
         counted = f"invalid ones count too{left_text(competition, entered.left)}"
         told = f"entered as submission {entered.number}; {counted}"
         raise InvalidSubmission(file.invalid.name, file.invalid.problems, told) from file.invalid
     receipt = _answered(competition, entered)
-    keep_receipt(competition, entered.number, {**facts, **vars(receipt)})
+    keep_receipt(receipt_file(competition, entered.number), {**facts, **vars(receipt)})
     return receipt
 
 
@@ -228,19 +228,7 @@ def _answered(competition: Competition, entered: _Entered) -> Receipt:
 
 def receipt_file(competition: Competition, number: int) -> Path:
     """Returns the path of a submission's receipt in the organizer's copy."""
-    return competition.root / "receipts" / f"{number:04d}.json"
-
-
-def keep_receipt(competition: Competition, number: int, facts: Mapping[str, object]) -> None:
-    """Write the receipt of a submission, never over another; if that fails, the submission still counts.
-
-    Its ``row`` is the hash of the submission's row, so that a ledger without this row is refused.
-    """
-    path = receipt_file(competition, number)
-    with suppress(OSError, UnusableInput):
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        if not path.exists():
-            write_text(path, json.dumps({"competition": competition.name, "number": number, **facts}) + "\n")
+    return competition.root / RECEIPTS / f"{number:04d}.json"
 
 
 def select(competition: Competition, team: str, numbers: Sequence[int], clock: Callable[[], datetime]) -> str:
@@ -273,7 +261,17 @@ def select(competition: Competition, team: str, numbers: Sequence[int], clock: C
                     f"its valid ones are {valid}"
                 )
         chosen = " ".join(map(str, numbers))
-        return ledger.append(now, "selection", team=chooser.name, team_id=chooser.id, note=chosen)
+        ledger.append(now, "selection", team=chooser.name, team_id=chooser.id, note=chosen)
+        entered = ledger.newest()
+    return keep_change(competition, entered, team=chooser.name, chosen=numbers)
+
+
+def keep_change(competition: Competition, entered: tuple[int, str], **facts: object) -> str:
+    """Write the receipt of a choice or a change, and return the hash of its row."""
+    number, row = entered
+    known = {"competition": competition.name, "event": number, "row": row, **facts}
+    keep_receipt(competition.root / RECEIPTS / CHANGES / f"{number:04d}.json", known)
+    return row
 
 
 def check_open(competition: Competition, team: Team, times: Sequence[datetime], now: datetime) -> int | None:

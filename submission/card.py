@@ -55,9 +55,22 @@ def archive_readme(competition: Competition) -> str:
         track="" if competition.track == "accuracy" else f" --track {competition.track}",
         example="\n".join(sample[1:4]),
         rules="\n".join(f"- {rule}" for rule in competition.rules()),
+        networks=own_networks(competition),
         notices="".join(f"\n- {escaped(notice)}" for notice in competition.notices) or " none.",
         precision=competition.computes,
         contact=competition.settings.get("contact", "Ask the person who gave you this archive."),
+    )
+
+
+def own_networks(competition: Competition) -> str:
+    """Returns how to run classifiers whose networks are the organizer's own code; "" if there are none."""
+    if not competition.networks:
+        return ""
+    files = ", ".join(f"`{name.partition(':')[0].replace('.', '/')}.py`" for name in competition.networks)
+    options = " ".join(f"--network {name}" for name in competition.networks)
+    return (
+        f"\nClassifiers run the organizer's code, {files}: ask for it if the archive lacks it, read it, "
+        f"and add `{options}` to every command that runs classifiers.\n"
     )
 
 

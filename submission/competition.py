@@ -310,6 +310,11 @@ class Competition(BaseModel):
         return tuple(each["name"] for each in self.settings.get("referees", ()))
 
     @property
+    def networks(self) -> tuple[str, ...]:
+        """The organizer's own code that classifiers run, each as module:function."""
+        return tuple(self.settings.get("networks", ()))
+
+    @property
     def logits_alone(self) -> tuple[str, ...]:
         """The names of the classifiers that have no features, since no linear layer gives their logits."""
         return tuple(self.settings.get("logits_alone", ()))
@@ -370,6 +375,7 @@ class Competition(BaseModel):
             "source": f"{self.source}: {len(self.classes)} classes, {width} x {height} pixels",
             **named,
             "classifiers": f"{named['classifiers']} ({self.computes})",
+            "own code": ", ".join(self.networks),
             "logits alone": ", ".join(self.logits_alone),
             "referees": ", ".join(self.referees),
             **{part: _summary(tuple(self.sizes[part].values())) for part in PARTS},

@@ -2,6 +2,7 @@
 
 import shutil
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from submission.competition import DESCRIPTION, LARGEST_DESCRIPTION, RECORD, Competition
@@ -9,12 +10,13 @@ from submission.errors import UnusableInput, unusable, why
 from submission.files import replacing, write_bytes
 
 
-def write_archive(competition: Competition, out: Path) -> Path:
+def write_archive(competition: Competition, out: Path, beside: Sequence[Path] = ()) -> Path:
     """Write the participants' archive as a zip; the same competition gives the same bytes.
 
     The archive holds the files that ``public/competition.json`` lists, each after a check of its hash, and
     competition.json itself, all below ``<folder name>/public/``, and next to that the descriptions of
-    `submission.card`. Nothing is read from ``private/``.
+    `submission.card`. Nothing is read from ``private/``. Files `beside`, such as a network's code, go beside
+    the folder.
     """
     from submission.card import cards  # whose Jinja2 no other command of a participant needs
 
@@ -29,10 +31,13 @@ def write_archive(competition: Competition, out: Path) -> Path:
         replacing(out) as temporary,
         zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
     ):
-        for name, path in paths.items():
+        for path in (*paths.values(), *beside):
             if path.resolve().is_relative_to(private):
-                raise UnusableInput(f"{path} is a link into {competition.private}: remove it, build again")
+                raise UnusableInput(f"{path} is in {competition.private}: remove it, or build again")
+        for name, path in paths.items():
             add_file(archive, f"{top}/public/{name}", path)
+        for path in beside:
+            add_file(archive, path.name, path)
         for name, text in cards(competition).items():
             archive.writestr(file_entry(f"{top}/{name}"), text)
     return out

@@ -2,19 +2,24 @@
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
+from submission.arrays import IntArray
 from submission.competition import SOLUTION, Competition
 from submission.errors import UnusableInput
-from submission.files import csv_text, write_bytes
+from submission.files import csv_text, replacing, write_bytes
 from submission.ids import split_id
 from submission.tracks import TRACKS
 
 COLUMNS = ("id", "prediction", "Usage", "subject", "set", "group")
 COUNTING = ("Public", "Private")
 USAGES = (*COUNTING, "Ignored")
+IMAGES = "private/images.npz"
+"""File with the class of each test image by set, and the predicted one by id, in the accuracy track."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,22 @@ def write_solution(path: Path, rows: Iterable[SolutionRow]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.parent.chmod(0o700)
     write_bytes(path, solution_bytes(rows), private=True)
+
+
+def write_images(root: Path, truth: Mapping[str, IntArray], predicted: Mapping[str, IntArray]) -> None:
+    """Write the classes (n,) of each test set's images, and the predicted ones of each id, atomically."""
+    with replacing(root / IMAGES, private=True) as temporary, temporary.open("wb") as file:
+        known = {name: np.asarray(classes, np.int32) for name, classes in {**truth, **predicted}.items()}
+        np.savez_compressed(file, **known)  # type: ignore[arg-type]
+
+
+def read_images(competition: Competition) -> dict[str, IntArray]:
+    """Returns the classes (n,) of each test set's images by its name, and the predicted ones by id."""
+    path = competition.root / IMAGES
+    if not path.exists():
+        raise UnusableInput(f"{path} is missing: correct whole sets with --label ID=FRACTION")
+    with np.load(path, allow_pickle=False) as arrays:
+        return {name: arrays[name].astype(np.int64) for name in arrays.files}
 
 
 def solution_bytes(rows: Iterable[SolutionRow]) -> bytes:

@@ -1,4 +1,4 @@
-"""The library in ten names, each imported when it is asked for, and the command line.
+"""The library in twelve names, each imported when it is asked for, and the command line.
 
 `import unseen` takes next to no time. It makes sure that the kit's five packages are imported from the folder
 beside this one, even if the working folder has files of the same names (docs/decisions/0104-ten-names.md).
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from submission.errors import InvalidSubmission as InvalidSubmission
     from submission.errors import UnusableInput as UnusableInput
     from submission.metrics import Score as Score
+    from unseen.api.board import amend as amend
     from unseen.api.board import leaderboard as leaderboard
     from unseen.api.board import score as score
+    from unseen.api.board import team as team
     from unseen.api.contest import Contest as Contest
     from unseen.api.contest import build as build
     from unseen.api.contest import open as open
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 PACKAGES = ("submission", "starter", "baselines", "oracle", "leaderboard")
 HERE = Path(__file__).resolve().parents[1]
 MODULES = {
-    "unseen.api.board": ("leaderboard", "score"),
+    "unseen.api.board": ("amend", "leaderboard", "score", "team"),
     "unseen.api.contest": ("Contest", "build", "open"),
     "unseen.api.methods": ("Evaluation", "evaluate", "methods", "predict"),
     "unseen.estimation.estimation": ("Estimation",),

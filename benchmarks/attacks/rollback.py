@@ -46,7 +46,7 @@ def with_another(competition: Competition) -> None:
     """Hand in as Team C while receipts are away; Team C's would have the name of Team B's."""
     receipts, kept = competition.root / "receipts", competition.root / "kept"
     shutil.copytree(receipts, kept)
-    older(competition, "leaderboard*", "heads.json", "receipts/*")
+    older(competition, "leaderboard*", "heads.json", "receipts/**/*.json")
     run(competition, WRITING[0])
     for path in (*competition.root.glob("leaderboard*"), competition.root / "heads.json"):
         path.unlink()
@@ -59,9 +59,9 @@ ATTACKS: dict[str, Callable[[Competition], object]] = {
     "an older backup": lambda each: shutil.unpack_archive(each.root / "backup.zip", each.root),
     "no file": lambda each: ledger_path(each).unlink(),
     "rows cut by SQL": lambda each: by_sql(each, "DELETE FROM events WHERE number > 2;"),
-    "an older file, and no receipts": lambda each: older(each, "receipts/*"),
+    "an older file, and no receipts": lambda each: older(each, "receipts/**/*.json"),
     "an older file, and no board": lambda each: older(each, "leaderboard*", "heads.json"),
-    "an older file, and a board alone": lambda each: older(each, "heads.json", "receipts/*"),
+    "an older file, and a board alone": lambda each: older(each, "heads.json", "receipts/**/*.json"),
     "the same, and a row of another team": with_another,
     "a score altered by SQL": lambda each: by_sql(each, "UPDATE events SET public = 0.5 WHERE number = 2;"),
 }

@@ -150,6 +150,7 @@ def _drafted(
             for each in referees
         ],
         "logits_alone": [name for name, each in _given(settings, load).items() if each.logits_alone],
+        "networks": sorted(filter(None, (Spec.parse(spec).own_code for spec in settings.classifiers))),
     }
     draft = Competition.model_validate(
         {

@@ -53,7 +53,7 @@ def tamper(competition: Competition, *statements: str) -> None:
 
 def withdraw(competition: Competition) -> None:
     """Remove everything that holds a published head."""
-    for pattern in ("heads.json", "leaderboard*", "receipts/*"):
+    for pattern in ("heads.json", "leaderboard*", "receipts/**/*.json"):
         for path in competition.root.glob(pattern):
             path.unlink()
 
@@ -133,7 +133,7 @@ def test_a_score_or_a_file_that_does_not_fit_is_found(
         history(competition)
 
 
-WITHOUT = {"heads alone": ("receipts/*",), "receipts alone": ("heads.json", "leaderboard*")}
+WITHOUT = {"heads alone": ("receipts/**/*.json",), "receipts alone": ("heads.json", "leaderboard*")}
 COMMANDS: dict[str, Callable[[Competition, Path, Clock], object]] = {
     "submit": lambda competition, halves, clock: submit(competition, halves, "D", clock),
     "select": lambda competition, halves, clock: select(competition, "A", [1], clock),

@@ -140,7 +140,7 @@ def leaderboard(
 ) -> None:
     """Write leaderboard.csv, .html and .md.
 
-    leaderboard.md is a table for a README.
+    leaderboard.md is a table for a README. --out makes a site: index.html is the page again.
 
     Example: unseen leaderboard contest
     """
@@ -166,20 +166,24 @@ def rescore(
     void: Annotated[
         list[str], Option("--void", metavar="SET", help="A test set not to count. Repeatable.")
     ] = [],
+    images: Annotated[Path | None, path("A CSV of corrected image labels: set,image,class.")] = None,
 ) -> None:
     """Correct labels or void test sets (organizers).
 
-    Every submission is scored again, and the ledger records the change.
+    Every submission is scored again; the ledger records the change, and the board says it. --images works out
+    the accuracies of the sets that it names: images count from 0, and it has every corrected image of a set.
 
     Example: unseen rescore contest --void test_0003 --reason mislabelled
     """
+    from leaderboard.solutions import of_corrected_images
     from leaderboard.solutions import rescore as correct
     from submission.parser import NUMBER
 
     pairs = [text.rpartition("=") for text in labels]
     if not all(NUMBER.fullmatch(value) for *_, value in pairs):
         raise UnusableInput(f"--label {' '.join(labels)}: give ID=FRACTION, such as small/test_0001=0.5")
-    corrected = {name: float(value) for name, _, value in pairs}
+    corrected = of_corrected_images(competition, images) if images else {}
+    corrected |= {name: float(value) for name, _, value in pairs}
     scored, head = correct(competition, corrected, set(void), reason, options.now)
     echo(f"submissions scored again: {scored:,}; the ledger's head is {head}")
     _update(competition)
@@ -291,6 +295,9 @@ def pack(
     competition: Contest,
     *,
     out: Annotated[Path | None, path("The zip to write. [DIR.zip beside DIR]")] = None,
+    beside: Annotated[
+        list[Path], path("A file to add, such as a network's code. Repeatable.", "--with")
+    ] = [],
 ) -> None:
     """Make the archive for participants from public/ alone.
 
@@ -298,7 +305,7 @@ def pack(
     """
     from submission.pack import write_archive
 
-    echo(write_archive(competition, out or Path(f"{competition.root.resolve()}.zip")))
+    echo(write_archive(competition, out or Path(f"{competition.root.resolve()}.zip"), beside))
     if competition.private.exists():
         options.tell_next("score", competition.root, "FILE", "--team", "NAME")
 

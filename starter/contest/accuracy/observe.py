@@ -13,6 +13,7 @@ from starter.observing.observe import observe_all
 from starter.observing.sets import REFERENCES, PublicSets
 from submission import Competition, make_id
 from submission.scoring import read_targets
+from submission.solution import write_images
 
 
 class ClassifierSubject(Subject):
@@ -53,6 +54,7 @@ def measure(
     """Observe every set with every classifier; returns the accuracies, and no deviations, which follow."""
     sets = PublicSets(draft)
     accuracy: Values = {part: {} for part in labels}
+    predicted = {}
     for name in draft.subjects:
         subject = ClassifierSubject.open(sets, name, needs, device)
         subject.observe([sets.find(*each) for each in REFERENCES])
@@ -62,4 +64,7 @@ def measure(
             for observation in observe_all(renderings, subject.observer, ()):
                 right = observation.predicted == truth[observation.set_name]
                 accuracy[part][make_id(name, observation.set_name)] = float(right.mean())
+                if part == "test":
+                    predicted[make_id(name, observation.set_name)] = observation.predicted
+    write_images(draft.root, labels["test"], predicted)
     return accuracy, {}

@@ -11,6 +11,7 @@ from built import contents, spoil
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
+from leaderboard.solutions import corrected, of_corrected_images
 from starter.contest import build as build_module
 from starter.contest.accuracy import observe as observe_module
 from starter.contest.accuracy.observe import ClassifierSubject
@@ -22,7 +23,7 @@ from starter.data.images.arrays import read_npz
 from starter.data.sets.recipe import Recipe
 from starter.observing.sets import PublicSets
 from submission import Competition, UnusableInput
-from submission.solution import solution_of
+from submission.solution import read_images, solution_of
 
 SEED = 11
 
@@ -72,6 +73,28 @@ def test_the_solution_is_true(built):
         np.testing.assert_array_equal(read_npz(built.file(f"test/{row.set}.npz")).images, rendered.images)
         assert (observed[row.set].predicted == rendered.labels).mean() == row.prediction
         assert row.group == entry["group"]
+
+
+def test_corrected_image_labels_give_the_accuracies(noisy, tmp_path):
+    truth = {row.id: row.prediction for row in solution_of(noisy)}
+    known = read_images(noisy)
+    for name, value in truth.items():
+        assert value == (known[name] == known[name.partition("/")[2]]).mean()
+    places = [int(np.flatnonzero(known["test_0001"] != label)[label]) for label in range(3)]
+    file = tmp_path / "images.csv"
+    file.write_text("set,image,class\n" + f"test_0001,{places[0]},b\ntest_0001,{places[2]},2\n")
+    classes = known["test_0001"].copy()
+    classes[places[0]], classes[places[2]] = 0, 2
+    found = of_corrected_images(noisy, file)
+    assert found == {
+        f"{subject}/test_0001": (known[f"{subject}/test_0001"] == classes).mean()
+        for subject in ("net", "net2")
+    }
+    assert {row.prediction for row in corrected(noisy, solution_of(noisy), found, ())} >= {*found.values()}
+    for row in ("train_0001,0,b", "test_0001,50,b", "test_0001,-1,b", "test_0001,0,e"):
+        file.write_text(f"set,image,class\n{row}\n")
+        with pytest.raises(UnusableInput, match="line 2: "):
+            of_corrected_images(noisy, file)
 
 
 def test_labels_stand_with_what_methods_learn_from_and_not_with_test_sets(built):

@@ -1,6 +1,7 @@
 """The commands that make a competition and show it."""
 
 import json
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +80,12 @@ def test_a_network_of_ones_own_that_was_trained_is_built_with(folder):
     build = ["build", "own", "--classifier", "mine=own_net:make", *SMALL, "--test-seed", 1]
     for _ in range(2):
         assert run(*build).text.endswith("Next: unseen predict own --network own_net:make\n")
+    run("pack", "own", "--with", "own_net.py")
+    with zipfile.ZipFile("own.zip") as archive:
+        assert archive.read("own_net.py").decode() == NET
+        readme = archive.read("own/README.md").decode()
+    assert "the organizer's code, `own_net.py`" in readme
+    assert "add `--network own_net:make` to every command" in readme
 
 
 def test_sets_are_shown_and_written_out_in_every_layout(mixes):
