@@ -10,10 +10,7 @@ INIT = 0.02
 
 
 class Mlp(nn.Module):
-    """ORA-A: an MLP that expands p indicators by a ratio and reduces them to one probability.
-
-    With 6 indicators and ratio 8 the widths are 6-48-48-48-24-1.
-    """
+    """ORA-A: an MLP from p indicators to one probability; of 6 at ratio 8 the widths are 6-48-48-48-24-1."""
 
     def __init__(self, inputs: int, expansion: int, dropout: float) -> None:
         super().__init__()
@@ -63,14 +60,9 @@ class Block(nn.Module):
 class Attention(nn.Module):
     """ORA-B: two blocks over the tokens and a linear layer to one probability.
 
-    Args:
-        inputs: Number p of indicators.
-        expansion: Ratio of the width to p.
-        dropout: Rate in attention and projection, and between the blocks.
-        tokens: "indicators" gives each indicator its own token and averages the tokens at the end, which is
-            the natural reading of the paper. "one" embeds all indicators in one token with a GELU, as in the
-            winner's code; attention to a single token is a linear map.
-        heads: Number of attention heads.
+    `tokens` "indicators" gives each indicator its own token and averages them at the end, the natural reading
+    of the paper. "one" embeds all in one token with a GELU, as the winner's code; attention is then a linear
+    map.
     """
 
     def __init__(self, inputs: int, expansion: int, dropout: float, tokens: str, heads: int) -> None:

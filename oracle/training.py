@@ -23,19 +23,10 @@ def train(
     optimiser: torch.optim.Optimizer,
     rates: Sequence[float],
 ) -> None:
-    """Train the network in place, and leave it in evaluation mode.
+    """Train the network in place, by mean_i w_i (p_i - correct_i)^2, and leave it in evaluation mode.
 
-    The loss is mean_i w_i (p_i - correct_i)^2. The whole table is one tensor on the device, so that a batch
-    is only an index.
-
-    Args:
-        network: Network from rows (b, p) to probabilities (b,).
-        rows: Indicators, float32 (n, p), on the device.
-        correct: True for images that are classified correctly, bool (n,).
-        weights: Weights w of the images in the loss, float32 (n,); None for 1 everywhere.
-        batches: Rows of each step.
-        optimiser: Optimiser of the network's parameters.
-        rates: Learning rate of each step.
+    The whole table is one tensor on the device, float32 (n, p), so that a batch is only an index. `weights` w
+    (n,) are 1 everywhere if None.
     """
     network.train()
     for step, rate in enumerate(progress(rates, title=type(network).__name__.lower())):

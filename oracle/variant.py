@@ -37,11 +37,7 @@ class Variant:
 
     @classmethod
     def named(cls, text: str) -> "Variant":
-        """Returns the variant named "paper" or "released", or the paper's with the named parts as released.
-
-        >>> sorted(Variant.named("scaling,decay").parts)
-        ['decay', 'scaling']
-        """
+        """Returns the variant "paper" or "released", or the paper's with the named parts as released."""
         if text in ("paper", "released"):
             return cls(frozenset(PARTS if text == "released" else ()))
         parts = [part.strip() for part in text.split(",")]

@@ -72,11 +72,8 @@ Limit = Annotated[int, Field(ge=1, le=1_000_000)]
 class Competition(BaseModel):
     """A competition: what is predicted, on which sets, and the files that participants get.
 
-    Its fields are those of ``public/competition.json``, described below, and `root`, the path of its folder:
-    ``public/`` is for participants, ``private/`` for the organizer.
-
-    Raises:
-        ValueError: a field has the wrong type or value; the message names it.
+    Its fields are those of ``public/competition.json``, and `root`, the path of its folder: ``public/`` is
+    for participants, ``private/`` for the organizer.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -121,12 +118,7 @@ class Competition(BaseModel):
 
     @classmethod
     def open(cls, root: Path | str) -> Self:
-        """Returns the competition in the folder `root`.
-
-        Raises:
-            UnusableInput: the folder does not exist, is not a complete competition or has another format
-                version, or its description is damaged; the message says which, and what to do.
-        """
+        """Returns the competition in the folder `root`, which must be complete and of this version."""
         root = Path(root)
         path = root / DESCRIPTION
         if not path.is_file():
@@ -222,11 +214,7 @@ class Competition(BaseModel):
         return tuple(make_id(subject, name) for subject in self.subjects for name in self.sizes[part])
 
     def file(self, relative: str) -> Path:
-        """Returns the path of a file below ``public/``, after checking that it is as the build wrote it.
-
-        Raises:
-            UnusableInput: the file is not part of the competition, is missing or was changed.
-        """
+        """Returns the path of a file below ``public/``, after checking that it is as the build wrote it."""
         path = self.listed(relative)
         if not path.is_file() or sha256(path) != self.files[relative]:
             raise _changed(path)
@@ -365,11 +353,7 @@ def _problem(error: ValidationError) -> str:
 
 
 def _summary(sizes: Sequence[int]) -> str:
-    """Returns how many sets there are, and of how many images.
-
-    >>> _summary((500, 1000))
-    '2 sets of 500 to 1,000 images'
-    """
+    """Returns how many sets there are, and of how many images: "2 sets of 500 to 1,000 images"."""
     if not sizes:
         return "no sets"
     least, most = min(sizes), max(sizes)

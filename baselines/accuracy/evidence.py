@@ -27,18 +27,11 @@ TINY = 1e-6
 
 @dataclass(frozen=True)
 class Reading:
-    """What is read from a set of n images, by name.
+    """What is read from a set of n images, by name."""
 
-    Attributes:
-        images: Evidence of whether each image is classed rightly, (n,) each; a mean over the set is repeated.
-        estimates: Direct estimates of the accuracy: COTT; with a referee its agreement with the classifier
-            under both priors, and COTT under the referee's prior.
-        signs: Numbers that tell what kind of set it is, from which the gate decides.
-    """
-
-    images: dict[str, FloatArray]
-    estimates: dict[str, float]
-    signs: dict[str, float]
+    images: dict[str, FloatArray]  # evidence of whether each image is classed rightly, (n,)
+    estimates: dict[str, float]  # COTT; with a referee agreement and COTT under its prior
+    signs: dict[str, float]  # what kind of set it is, from which the gate decides
 
     @property
     def has_referee(self) -> bool:
@@ -71,21 +64,13 @@ class Posterior(NamedTuple):
 
 @dataclass(frozen=True)
 class Reader:
-    """What is known of the labelled source, by which sets are read.
+    """What is known of the labelled source, by which sets are read."""
 
-    Attributes:
-        prior: Class prior of the source, (k,).
-        classifier: Calibration of the classifier on the source, (1 + k,); see `priors.bias_corrected`.
-        referee: The same of the referee; None without one.
-        temperature: Temperature of COTT.
-        threshold: Largest halved transport cost of an image that COTT counts as right.
-    """
-
-    prior: FloatArray
-    classifier: FloatArray
-    referee: FloatArray | None
-    temperature: float
-    threshold: float
+    prior: FloatArray  # of the source's classes, (k,)
+    classifier: FloatArray  # its calibration on the source, (1 + k,); see `priors.bias_corrected`
+    referee: FloatArray | None  # the same of the referee; None without one
+    temperature: float  # of COTT
+    threshold: float  # largest halved transport cost of an image that COTT counts as right
 
     @classmethod
     def of(cls, source: Source) -> "Reader":
@@ -196,13 +181,8 @@ def log_odds(p: Any, edge: float = EDGE) -> Any:
 def between_classes(right: FloatArray, prior: FloatArray) -> float:
     """Returns the share of the variance of right or wrong that lies between classes, in [0, 1].
 
-    It is Fisher's correlation ratio eta^2 = sum_c q_c (a_c - a)^2 / (a (1 - a)) of COTT's answer, where a_c
-    is the accuracy that it gives to class c and a that of the set. It is near 1 if a set has few of the
-    source's classes, since COTT then counts whole classes as wrong. That use is the kit's own.
-
-    Args:
-        right: Mass that counts as right in each class, q_c a_c, (k,).
-        prior: Mass of each class, q_c, (k,).
+    It is Fisher's correlation ratio eta^2 = sum_c q_c (a_c - a)^2 / (a (1 - a)) of COTT's answers q_c a_c
+    (k,) under the prior q (k,), near 1 if a set has few of the source's classes. That use is the kit's own.
     """
     mean = right.sum()
     return float(((right - mean * prior) ** 2 / prior).sum() / max(mean * (1 - mean), TINY))
@@ -220,10 +200,7 @@ def dimensions(logits: FloatArray) -> float:
 
 
 def skewness(logits: FloatArray) -> float:
-    """Returns the mean skewness of the classes' logits (n, k): the third moment over the cubed deviation.
-
-    A class that is rare has a few high logits, and so a high skewness; in a set of few classes it is low.
-    """
+    """Returns the mean skewness of the classes' logits (n, k), which is high of rare classes."""
     centred = _without_row_means(logits)
     off = centred - centred.mean(axis=0)
     return float(((off / np.maximum(off.std(axis=0), TINY)) ** 3).mean())

@@ -140,8 +140,8 @@ def convex_weights(
 ) -> FloatArray:
     """Returns weights (c,), >= 0 and of sum 1, with which the mean of c candidates is closest to the truth.
 
-    Found by non-negative least squares, then divided by the sum. Every fold j has predictions (m_j, c), true
-    accuracies (m_j,) and a weight in `shares`.
+    Of non-negative least squares; fold j has predictions (m_j, c), accuracies (m_j,) and a weight in
+    `shares`.
     """
     scales = [np.sqrt(share / len(each)) for share, each in zip(shares, truth, strict=True)]
     left, right = (
@@ -160,11 +160,7 @@ def fold_shares(parts: Sequence[Fold]) -> list[float]:
 
 
 def other_priors(observation: Observation, rng: np.random.Generator) -> tuple[Observation, IntArray]:
-    """Returns a set of half as many images, drawn with other shares of the predicted classes, and their rows.
-
-    The shares are drawn uniformly from the simplex, and the images of a class with replacement. The set has
-    no moments.
-    """
+    """Returns a set of half as many images, with random shares of predicted classes, and their rows."""
     _, members, counts = np.unique(observation.predicted, return_inverse=True, return_counts=True)
     shares = rng.dirichlet(np.ones(len(counts)))
     chances = (shares / counts)[members]

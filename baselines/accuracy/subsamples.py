@@ -11,11 +11,9 @@ COMMON = 100
 
 
 def subsamples(observation: Observation) -> list[Observation]:
-    """Returns the set divided at random into sets of `COMMON` images.
+    """Returns the set divided at random into ceil(n / COMMON) sets of `COMMON` images; smaller ones whole.
 
-    A set with at most so many images is returned unchanged. There are ceil(n / COMMON) subsamples, so that
-    every image is in one; the last is completed with images of the first. The division is the same on every
-    call and does not depend on the order of the images.
+    The last is completed with images of the first; the order of the images does not matter.
     """
     n = len(observation)
     if n <= COMMON:

@@ -28,15 +28,7 @@ def choose(
     track: str = "accuracy",
     called: Sequence[str] = (),
 ) -> dict[str, Estimator]:
-    """Returns new copies of the named methods, with their parameters set.
-
-    Args:
-        names: Names of methods of the kit, ``module:Class``, or ``module:name`` of a regressor.
-        settings: Lines ``METHOD.PARAM=VALUE``.
-        kit: Methods of the kit by name.
-        track: Track whose table of features a regressor learns from.
-        called: Name of each method in this run, in the same order; `names` if empty.
-    """
+    """Returns copies of the named methods, `called` so in this run, after lines ``METHOD.PARAM=VALUE``."""
     if called and len(called) != len(names):
         raise UnusableInput(f"give --as once per METHOD, in the same order: {len(names)}, not {len(called)}")
     chosen = _chosen(zip(called or names, names, strict=True), kit, track)
@@ -48,13 +40,7 @@ def choose(
 def methods_given(
     given: Given | Sequence[Given] | Mapping[str, Given], kit: Mapping[str, Estimator], track: str
 ) -> dict[str, Estimator]:
-    """Returns the methods by name: the name in the kit, or the class with the parameters that were set.
-
-    Args:
-        given: One method or several; a mapping gives their names.
-        kit: Methods of the kit by name.
-        track: Track whose table of features a regressor learns from.
-    """
+    """Returns the methods by name: of a mapping, of the kit, or the class with the parameters set."""
     if isinstance(given, Mapping):
         return _chosen(given.items(), kit, track)
     several = [given] if isinstance(given, str | BaseEstimator) or not isinstance(given, Iterable) else given
@@ -108,16 +94,7 @@ def choose_for(
     unnamed: Sequence[str],
     called: Sequence[str] = (),
 ) -> tuple[dict[str, Estimator], dict[str, str]]:
-    """Returns the methods to run on a competition, and the reasons why others of the kit are left out.
-
-    Args:
-        competition: The competition.
-        names: Names of methods; empty for those of `unnamed` that can run.
-        settings: Lines ``METHOD.PARAM=VALUE``.
-        kit: Methods of the kit by name.
-        unnamed: Names of methods of the kit to run if none is named.
-        called: Name of each method in this run, in the same order; `names` if empty.
-    """
+    """Returns the methods to run, by default those of `unnamed` that can, and why others are left out."""
     left_out = {} if names else impossible(competition, {name: kit[name] for name in unnamed})
     named = names or [name for name in unnamed if name not in left_out]
     chosen = choose(named, settings, kit, competition.track, called)
@@ -133,10 +110,7 @@ def impossible(competition: Competition, methods: Mapping[str, Estimator]) -> di
 
 
 def set_parameter(methods: Mapping[str, Estimator], setting: str) -> None:
-    """Set a parameter in place by a line METHOD.PARAM=VALUE; a value is JSON, or else text.
-
-    `fit` checks the range.
-    """
+    """Set a parameter in place by a line METHOD.PARAM=VALUE; a value is JSON, or else text."""
     target, _, text = setting.partition("=")
     name, _, parameter = target.rpartition(".")
     if not (name and parameter and text):
@@ -166,12 +140,7 @@ def _like(old: object, value: object, target: str) -> object:
 
 
 def listing(methods: Mapping[str, Estimator], runs: Mapping[str, str]) -> str:
-    """Returns a text about each method: its summary, the fields that it reads, and its parameters.
-
-    Args:
-        methods: Methods of the kit by name.
-        runs: When each method runs, by name.
-    """
+    """Returns a text about each method: its summary, what it reads, when it `runs`, and its parameters."""
     lines = [
         "Every method reads logits (in the OOD track also scores); its other inputs are in brackets.",
         "",

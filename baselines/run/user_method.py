@@ -15,20 +15,14 @@ from submission.errors import UnusableInput
 
 
 def class_name(module: str) -> str:
-    """Returns the name of the class in the file that `unseen new-method` writes.
-
-    >>> class_name("mean_margin")
-    'MeanMargin'
-    """
+    """Returns the name of the class in the file of `unseen new-method`: MeanMargin in ``mean_margin.py``."""
     return "".join(word.capitalize() for word in module.split("_"))
 
 
 def load_method(spec: str, track: str = "accuracy") -> Estimator:
-    """Returns an instance, with default parameters, of the class named ``module:Class`` or ``file.py:Class``.
+    """Returns the method ``module:Class`` or ``file.py:Class``, or ``module:name`` of a regressor.
 
-    ``module:name`` of a scikit-learn regressor, or of a pipeline that ends in one, is returned as a method on
-    the track's table of features. The working folder, or the file's, is appended at the end of the import
-    path, so that a file there cannot replace an installed module.
+    The working folder, or the file's, comes last on the import path, so that no file there hides a module.
     """
     module, _, name = spec.partition(":")
     folder = Path.cwd()
