@@ -2,9 +2,8 @@
 
 from baselines.contract.estimator import Estimator
 from oracle.ora_a import OraA
-from oracle.ora_b import OraB
+from oracle.ora_b import OraB, Syp
 from oracle.ora_l import OraL
-from oracle.syp import Syp
 
 __all__ = ["ORACLES", "OraA", "OraB", "OraL", "Syp"]
 

@@ -10,7 +10,7 @@ from torch import nn
 
 from baselines import Constant
 from baselines.contract.conformance import example_meta_train, example_observation
-from oracle import ORACLES, OraA, OraB, OraL, Syp, training
+from oracle import ORACLES, OraA, OraB, OraL, Syp, networks
 from oracle.ora_a import DRAWS
 from submission import UnusableInput
 
@@ -52,7 +52,7 @@ def test_seeds_give_different_networks_and_leave_the_global_generator_alone():
 def test_the_adjustment_weighs_rightly_classified_images_of_hard_sets(weight, monkeypatch):
     seen = []
     monkeypatch.setattr(
-        training, "train", lambda *arguments, **named: seen.append((*arguments, named["weights"]))
+        networks, "train", lambda *arguments, **named: seen.append((*arguments, named["weights"]))
     )
     OraA(positive_weight=weight, low_accuracy=0.5, indicators="entropy").fit(FEW)
     _, rows, correct, weights = seen[0]
@@ -77,12 +77,12 @@ def test_a_network_that_says_one_thing_is_drawn_again(monkeypatch, capsys):
         if len(draws) == 3:
             network.forward = lambda rows: rows[:, 0]
 
-    monkeypatch.setattr(training, "train", train)
+    monkeypatch.setattr(networks, "train", train)
     oracle = OraA(seed=7).fit(META)
     assert (len(draws), oracle.undertrained_) == (3, "drawn again")
     text = capsys.readouterr().err
     assert all((f"seed {seed}" in text) == (seed < 9) for seed in (7, 8, 9))
-    monkeypatch.setattr(training, "train", says_no)
+    monkeypatch.setattr(networks, "train", says_no)
     assert OraA(seed=7).fit(META).undertrained_ == "one answer"
     *others, last = capsys.readouterr().err.splitlines()
     assert ["trained again with the next seed" in line for line in others] == [True] * (DRAWS - 1)
@@ -91,7 +91,7 @@ def test_a_network_that_says_one_thing_is_drawn_again(monkeypatch, capsys):
 
 def test_one_answer_may_be_right(monkeypatch):
     trained = []
-    monkeypatch.setattr(training, "train", lambda network, *_, **__: trained.append(network))
+    monkeypatch.setattr(networks, "train", lambda network, *_, **__: trained.append(network))
     right = [np.ones_like(each) for each in FEW.correct]
     OraA().fit(dataclasses.replace(FEW, correct=right, targets=np.ones(3)))
     assert len(trained) == 1

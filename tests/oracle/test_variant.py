@@ -10,8 +10,8 @@ from scipy.linalg import sqrtm
 from scipy.special import erf, expit, softmax
 
 from baselines.contract.conformance import example_meta_train, example_observation
-from oracle import Syp, training
-from oracle.variant import PARTS, Variant
+from oracle import Syp, networks
+from oracle.variant import PARTS, decays_biases, parts_of, scaling_of
 
 QUICK = {"iterations": 40, "batch_size": 50, "variant": "released"}
 META = example_meta_train(sets=5)
@@ -121,16 +121,14 @@ def test_probabilities_are_those_of_the_description(arch):
 
 
 def test_parts_of_the_training():
-    assert Variant.named("paper").parts == frozenset()
-    assert Variant.named("released").parts == {*PARTS}
-    assert Variant.named("decay").power == 0.9
-    assert Variant.named("paper").power == 1.0
+    assert parts_of("paper") == frozenset()
+    assert parts_of("released") == {*PARTS}
     repvgg, other = of_architecture("repvgg_a0").source, META.source
-    assert not Variant.named("biases").decays_biases(repvgg)
-    assert Variant.named("biases").decays_biases(other)
-    assert Variant.named("paper").decays_biases(repvgg)
-    assert Variant.named("scaling").scaling("set") == "pooled"
-    assert Variant.named("scaling").scaling("global") == "global"
+    assert not decays_biases({"biases"}, repvgg)
+    assert decays_biases({"biases"}, other)
+    assert decays_biases(parts_of("paper"), repvgg)
+    assert scaling_of(parts_of("batches, scaling"), "set") == "pooled"
+    assert scaling_of({"scaling"}, "global") == "global"
 
 
 @pytest.mark.parametrize(
@@ -150,7 +148,9 @@ def test_rate_and_weight_of_the_released_training(arch, given, expected, monkeyp
 
     def train(network, rows, correct, weights, batches, optimiser, rates):
         seen[type(network).__name__] = rates[0], 1.0 if weights is None else weights.max().item()
+        power = 1.0 if given.get("variant") == "paper" else 0.9
+        assert rates[-1] == pytest.approx(rates[0] / len(rates) ** power)
 
-    monkeypatch.setattr(training, "train", train)
+    monkeypatch.setattr(networks, "train", train)
     Syp(**{"variant": "released", "low_accuracy": 1.0, **given}).fit(of_architecture(arch))
     assert seen == expected
