@@ -131,9 +131,6 @@ class Competition(BaseModel):
     def read(cls, text: bytes, path: Path) -> Self:
         """Returns the competition that the text of a competition.json describes; messages name `path`."""
         try:
-            form = _Format.model_validate_json(text).version
-            if form != VERSION:
-                raise UnusableInput(f"{path} {_other_format(form)}")
             return cls.model_validate_json(text)
         except ValidationError as error:
             raise UnusableInput(f"{path} {_problem(error)}") from error
@@ -327,18 +324,6 @@ class Competition(BaseModel):
         return "\n  ".join([self.name, *lines])
 
 
-class _Format(BaseModel):
-    """The version of a folder's format, which is read before all else: formats differ in their fields."""
-
-    version: int = Field(VERSION, ge=1, le=99, strict=True)
-
-
-def _other_format(form: int) -> str:
-    """Returns what to do with a folder of another format than this kit's."""
-    release = RELEASES.get(form, "the newer release that built it")
-    return f"is of format {form}, this kit reads {VERSION}: use {release} or build anew"
-
-
 def _changed(path: Path) -> UnusableInput:
     """Returns the error about a public file that is not as the build wrote it."""
     state = "was changed or is damaged" if path.is_file() else "is missing"
@@ -349,6 +334,10 @@ def _problem(error: ValidationError) -> str:
     """Returns the first problem with a description, on one line of at most 300 characters."""
     found = error.errors(include_url=False)[0]
     field = ".".join(map(str, found["loc"]))
+    form = found["input"]
+    if field == "version" and type(form) is int and 1 <= form <= 99:
+        release = RELEASES.get(form, "the newer release that built it")
+        return f"is of format {form}, this kit reads {VERSION}: use {release} or build anew"
     return f"is damaged: {printable(f'{field}: ' + found['msg']):.300}; unpack or restore it"
 
 

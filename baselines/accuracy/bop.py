@@ -7,7 +7,7 @@ Paper: Tu, Deng, Gedeon & Zheng, "A Bag-of-Prototypes Representation for Dataset
 import numpy as np
 from scipy.spatial.distance import cdist, jensenshannon
 
-from baselines.accuracy.subsamples import subsamples
+from baselines.accuracy.dispersion import subsamples
 from starter.observing.observation import Observation, Source, once
 from submission.arrays import FloatArray
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from baselines.contract.estimator import Measured, Table
 from baselines.contract.regressors import make_regressor
-from baselines.ood.scored import reference_scores
 from starter.observing.observation import ScoredMix, Source
 from submission.arrays import BoolArray, FloatArray
 from submission.errors import UnusableInput
@@ -23,6 +22,15 @@ COARSE = 10
 """Step of the first search over TAUS; then all values up to the neighbouring steps are tried."""
 ROUNDING = 1e-12
 """Smallest variance of a part, as a share of the variance of the mix; smaller ones are rounding errors."""
+
+
+def reference_scores(source: Source) -> FloatArray:
+    """Returns the scores of the in-distribution reference in ascending order, float64 (r,)."""
+    if source.scores is None:
+        raise UnusableInput(
+            "this method is of the OOD track (--track ood): it reads an OOD detector's scores"
+        )
+    return np.sort(source.scores)
 
 
 def wasserstein(means: FloatArray, sds: FloatArray) -> FloatArray:

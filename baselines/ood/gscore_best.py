@@ -17,10 +17,9 @@ from sklearn.preprocessing import StandardScaler
 from baselines.contract.estimator import Measured, Table
 from baselines.contract.families import FEWEST, blocks
 from baselines.contract.regressors import lightgbm
-from baselines.ood.gscore import part, wasserstein
+from baselines.ood.gscore import part, reference_scores, wasserstein
 from baselines.ood.kmeans import two_means
 from baselines.ood.plugin import detection_metric, ind_share, plug_in
-from baselines.ood.scored import reference_scores
 from starter.observing.observation import MetaTrain, ScoredMix, Source
 from submission.arrays import BoolArray, FloatArray, IntArray
 

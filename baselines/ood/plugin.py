@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from baselines.contract.estimator import Estimator
-from baselines.ood.scored import reference_scores
+from baselines.ood.gscore import reference_scores
 from starter.observing.observation import MetaTrain, ScoredMix
 from submission.arrays import FloatArray
 

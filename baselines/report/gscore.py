@@ -24,10 +24,9 @@ from baselines import OOD_BASELINES
 from baselines.contract.estimator import Estimator, asked
 from baselines.contract.families import Fold, divided, folds, random_folds, subset
 from baselines.ood.gmm import Gmm
-from baselines.ood.gscore import TAUS, Gscore, search_tau
+from baselines.ood.gscore import TAUS, Gscore, reference_scores, search_tau
 from baselines.ood.kmeans import two_means
 from baselines.ood.plugin import detection_metric
-from baselines.ood.scored import reference_scores
 from baselines.ood.ude import Ude
 from starter.contest.cluster import Cluster
 from starter.contest.tracks import open_subjects

@@ -13,10 +13,9 @@ from baselines.accuracy.fd import fd
 from baselines.accuracy.stack import COLUMNS, indicators
 from baselines.contract.estimator import Direct, Estimator, Measured, Table
 from baselines.ood.gmm import Gmm
-from baselines.ood.gscore import TAUS
+from baselines.ood.gscore import TAUS, reference_scores
 from baselines.ood.kmeans import kmeans
 from baselines.ood.plugin import ind_share, plug_in
-from baselines.ood.scored import reference_scores
 from baselines.ood.ude import Ude
 from starter.observing.observation import Observation, ScoredMix, Source
 from submission.arrays import FloatArray

@@ -7,8 +7,7 @@ import pytest
 from mixes import gaussian_mixes
 
 from baselines.contract.conformance import check_method
-from baselines.run.choose import set_parameter
-from baselines.run.user_method import class_name, load_method
+from baselines.run.choose import class_name, load_method, set_parameter
 from starter.observing.observation import NEEDS
 from submission import UnusableInput
 from unseen.templates.new_method import new_method

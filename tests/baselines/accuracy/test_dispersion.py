@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from observations import featured, seen
 
-from baselines.accuracy.subsamples import COMMON, subsamples
+from baselines.accuracy.dispersion import COMMON, subsamples
 from starter.observing import Observation
 
 
