@@ -79,7 +79,7 @@ Candidate = tuple[tuple[str, ...], Callable[[], RegressorMixin] | None]
 
 
 def candidates() -> dict[str, Candidate]:
-    """Returns trees on all columns, `DIRECT`, and ridge on each union of groups with each penalty, by name."""
+    """Returns trees on all columns, `DIRECT`, and ridge on unions of groups with each penalty, by name."""
     every: dict[str, Candidate] = {"all lightgbm": (COLUMNS, lightgbm)}
     every |= {name: ((name,), None) for name in DIRECT}
     for groups in (each for size in (1, 2, 3) for each in combinations(GROUPS, size)):
