@@ -7,10 +7,5 @@ from oracle.ora_l import OraL
 
 __all__ = ["ORACLES", "OraA", "OraB", "OraL", "Syp"]
 
-ORACLES: dict[str, Estimator] = {
-    "ora-a": OraA(),
-    "ora-b": OraB(),
-    "syp": Syp(),
-    "ora-l": OraL(),
-}
+ORACLES: dict[str, Estimator] = {"ora-a": OraA(), "ora-b": OraB(), "syp": Syp(), "ora-l": OraL()}
 """Oracles by name. They are prototypes: clone one before you fit it."""

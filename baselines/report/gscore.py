@@ -337,11 +337,7 @@ def make_table(name: str, subjects: Mapping[str, MetaTrain], splits: int = 0) ->
 
 
 def ablate(
-    competition: Competition,
-    table: str,
-    splits: int = 0,
-    device: str = "cpu",
-    cluster: Cluster | None = None,
+    competition: Competition, table: str, splits: int = 0, device: str = "cpu", cluster: Cluster | None = None
 ) -> tuple[pd.DataFrame, list[Path]]:
     """Make a table of `TABLES` from the meta-train mixes of a competition: CSV and PNG in DIR/ablation."""
     if table not in TABLES:

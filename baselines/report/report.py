@@ -121,10 +121,7 @@ def _held(run: Run, true: FloatArray, chosen: IntArray) -> tuple[float, float]:
 
 
 def run_report(
-    competition: Competition,
-    methods: Mapping[str, Estimator],
-    device: str = "cpu",
-    intervals: bool = False,
+    competition: Competition, methods: Mapping[str, Estimator], device: str = "cpu", intervals: bool = False
 ) -> Report:
     """Fit every method per classifier, and predict the validation sets; `intervals` also where costly."""
     if not competition.sets("val"):

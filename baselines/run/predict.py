@@ -75,10 +75,7 @@ def file_name(method: str) -> str:
 
 
 def observe_parts(
-    competition: Competition,
-    needs: tuple[str, ...],
-    parts: Sequence[str],
-    device: str = "cpu",
+    competition: Competition, needs: tuple[str, ...], parts: Sequence[str], device: str = "cpu"
 ) -> dict[str, Sets]:
     """Returns for each subject its meta-train sets and the sets of `parts`, observed with `needs`."""
     observed: dict[str, Sets] = {}
@@ -128,11 +125,7 @@ def log_run(
 
 
 def verify_entry(
-    competition: Competition,
-    file: Path,
-    name: str,
-    method: Estimator,
-    device: str = "cpu",
+    competition: Competition, file: Path, name: str, method: Estimator, device: str = "cpu"
 ) -> pd.DataFrame:
     """Fit the method again, predict the test sets, and compare with a submitted file, without ``private/``.
 

@@ -13,14 +13,7 @@ from baselines.accuracy.entropy import entropy
 from baselines.accuracy.fd import fd
 from baselines.contract.conformance import example_meta_train
 from oracle import OraA
-from oracle.indicators import (
-    INDICATORS,
-    KINDS,
-    SIX,
-    Normalisation,
-    indicator_names,
-    indicator_table,
-)
+from oracle.indicators import INDICATORS, KINDS, SIX, Normalisation, indicator_names, indicator_table
 from starter.observing.observation import NEEDS
 from submission import UnusableInput
 

@@ -64,15 +64,9 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
         read_predictions(path, IDS)
 
 
-def folder(path: Path) -> None:
-    path.mkdir()
-
-
-def dangling(path: Path) -> None:
-    path.symlink_to("nowhere")
-
-
-@pytest.mark.parametrize("make", [folder, dangling, os.mkfifo, lambda path: None])
+@pytest.mark.parametrize(
+    "make", [Path.mkdir, lambda path: path.symlink_to("nowhere"), os.mkfifo, lambda path: None]
+)
 def test_what_is_no_file_is_an_unusable_argument(tmp_path: Path, make: Callable[[Path], None]) -> None:
     path = tmp_path / "a.csv"
     make(path)

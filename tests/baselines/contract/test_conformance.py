@@ -10,7 +10,6 @@ from slow import some_slow
 from baselines import BASELINES, OOD_BASELINES, Estimator
 from baselines.contract.conformance import check_method
 from oracle import ORACLES
-from unseen.templates.my_method import MyMethod
 
 QUICK = {
     "ora-a": {"iterations": 30, "batch_size": 100},
@@ -33,10 +32,6 @@ def test_the_kits_methods_conform(name):
 @pytest.mark.parametrize("name", some_slow(OOD_BASELINES, "gscore-best", "gscore-gmm-w", "gscore-gmm-kl"))
 def test_the_kits_methods_of_the_ood_track_conform(name):
     assert [check for check in check_method(clone(OOD_BASELINES[name]), "ood") if check.problem] == []
-
-
-def test_the_template_conforms():
-    assert [check for check in check_method(MyMethod()) if check.problem] == []
 
 
 class Base(Estimator):

@@ -8,14 +8,7 @@ from mixes import gaussian_mixes, mix
 from sklearn.base import clone
 
 from baselines.ood.confident import Confident
-from baselines.ood.plugin import (
-    LEAST_SHARE,
-    MOST_SHARE,
-    Plugin,
-    ind_share,
-    ood_scores,
-    plug_in,
-)
+from baselines.ood.plugin import LEAST_SHARE, MOST_SHARE, Plugin, ind_share, ood_scores, plug_in
 from starter.observing.detectors.metrics import DETECTION_METRICS, fpr
 from submission.errors import UnusableInput
 
