@@ -135,7 +135,6 @@ CHANGES = {
     "ora-b": {**QUICK, "estimate": "mean", "tokens": "one"},
     "syp": {**QUICK, "normalisation": "none", "tokens": "indicators"},
     "ora-l": {"trees": 5, "normalisation": "global"},
-    "gated": {"seed": 1},
 }
 
 

@@ -6,9 +6,10 @@ import math
 import cv2
 import numpy as np
 import pytest
-from scipy.linalg import sqrtm
-from scipy.special import erf, expit, softmax
+from scipy.special import erf, expit
 
+from baselines.accuracy.entropy import entropies
+from baselines.accuracy.fd import fd
 from baselines.contract.conformance import example_meta_train, example_observation
 from oracle import Syp, networks
 from oracle.variant import PARTS, decays_biases, parts_of, scaling_of
@@ -22,26 +23,10 @@ def gelu(x):
     return x * (1 + erf(x / math.sqrt(2))) / 2
 
 
-def entropy(logits):
-    p = softmax(logits.astype(np.float64), axis=1)
-    return -(p * np.log(p)).sum(axis=1)
-
-
-def frechet(features, known):
-    """The distance of the kit's `fd` at n -> infinity: with what n images add on average taken away."""
-    a, b = known.covariance, features.covariance
-    root = np.linalg.eigvalsh(sqrtm(sqrtm(a) @ b @ sqrtm(a)).real)
-    shift = features.mean - known.mean
-    plain = shift @ shift + np.trace(a) + np.trace(b) - 2 * root.sum()
-    pairs = sum(r * s / (r + s) for r in root for s in root)
-    return plain - (np.trace(b) + (pairs + root.sum() / 2) / 2) / features.n
-
-
 def six(observation, source, repvgg):
     """The released indicators of each image, (n, 6), float64."""
-    reference = np.sort(entropy(source.observation.logits))
-    t = reference[source.correct.sum() - 1]
-    surprise = entropy(observation.logits)
+    t = np.sort(entropies(source.observation))[source.correct.sum() - 1]
+    surprise = entropies(observation)
     network = source.classifier
     rows = []
     for image, stats, h in zip(observation.images(), observation.image_stats, surprise, strict=True):
@@ -51,7 +36,7 @@ def six(observation, source, repvgg):
         atc = h / t if repvgg else t - h
         rows.append([h, atc, 0, np.sqrt(stats[0]), stats[1], edges.var() / 1e4])
     table = np.array(rows)
-    table[:, 2] = frechet(observation.moments, source.train_ref.moments)
+    table[:, 2] = fd(observation, source)
     return table
 
 

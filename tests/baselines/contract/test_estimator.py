@@ -8,7 +8,7 @@ from rules import with_fields
 from baselines import OOD_BASELINES, Direct, Estimator, Regressed
 from baselines.accuracy.confscore import confscore
 from baselines.accuracy.fd import fd
-from baselines.contract.conformance import example_meta_train, example_observation
+from baselines.contract.conformance import example_meta_train
 from baselines.contract.estimator import asked
 from baselines.contract.families import folds, subset
 from baselines.contract.regressors import REGRESSORS
@@ -22,11 +22,6 @@ class Fixed(Estimator):
 
     def _predict(self, observation):
         return self.value
-
-
-def test_direct_is_the_indicator_itself():
-    target = example_observation("t", 30, 2.0, seed=7)[0]
-    assert Direct(confscore).fit(META).predict([target])[0] == confscore(target, META.source)
 
 
 @pytest.mark.parametrize("name", ["gscore-ude-w", "plugin-mpe", "constant"])

@@ -8,7 +8,7 @@ import pytest
 
 from baselines import Constant
 from baselines.contract.conformance import example_meta_train
-from baselines.contract.guard import fitted, guarded, predict_each, told
+from baselines.contract.guard import guarded, told
 from submission import UnusableInput
 
 META = example_meta_train(sets=2)
@@ -50,9 +50,3 @@ def test_what_a_step_raises_names_method_and_step(error, line):
 def test_ctrl_c_stays_ctrl_c():
     with pytest.raises(KeyboardInterrupt), guarded("mine:M", "fit", Constant()):
         raise KeyboardInterrupt
-
-
-def test_predictions_have_the_ids_of_their_sets():
-    mean, method = META.targets.mean(), fitted("constant", Constant(), "tiny", META)
-    assert predict_each("constant", method, "tiny", META.sets) == {"tiny/train_0": mean, "tiny/train_1": mean}
-    assert predict_each("constant", method, "tiny", []) == {}
