@@ -84,9 +84,8 @@ def scaled(kind, table):
 
 def test_a_set_is_scaled_by_its_range_and_what_it_shares_by_the_meta_train_range():
     result = scaled("set", TABLES[1])
-    np.testing.assert_allclose(
-        result[:, [0, 2]], MinMaxScaler().fit_transform(TABLES[1][:, [0, 2]]), rtol=1e-6
-    )
+    expected = MinMaxScaler().fit_transform(TABLES[1][:, [0, 2]])
+    np.testing.assert_allclose(result[:, [0, 2]], expected, rtol=1e-6)
     assert result[:, 1].tolist() == [0.5] * 5
 
 

@@ -15,17 +15,14 @@ from oracle.ora_a import DRAWS
 from submission import UnusableInput
 
 FEW = example_meta_train(sets=3)
-META = dataclasses.replace(
-    example_meta_train(sets=12), bases=[np.random.default_rng(i).permutation(60) for i in range(12)]
-)
+BASES = [np.random.default_rng(i).permutation(60) for i in range(12)]
+META = dataclasses.replace(example_meta_train(sets=12), bases=BASES)
 QUICK = {"iterations": 5, "batch_size": 20}
 
 
 def test_trees_tell_easy_sets_from_hard_ones():
     meta = example_meta_train(sets=30, n=80)
-    pairs = [
-        example_observation(f"t{i}", 200, skill, seed=500 + i) for i, skill in enumerate((0.5, 2.0, 3.5))
-    ]
+    pairs = [example_observation(f"t{i}", 200, 0.5 + 1.5 * i, seed=500 + i) for i in range(3)]
     truth = np.array([(observation.predicted == labels).mean() for observation, labels in pairs])
     observations = [observation for observation, _ in pairs]
     predicted = OraL(trees=50).fit(meta).predict(observations)
@@ -51,9 +48,7 @@ def test_seeds_give_different_networks_and_leave_the_global_generator_alone():
 @pytest.mark.parametrize("weight", [1.0, 3.0])
 def test_the_adjustment_weighs_rightly_classified_images_of_hard_sets(weight, monkeypatch):
     seen = []
-    monkeypatch.setattr(
-        networks, "train", lambda *arguments, **named: seen.append((*arguments, named["weights"]))
-    )
+    monkeypatch.setattr(networks, "train", lambda *given, weights, **_: seen.append((*given, weights)))
     OraA(positive_weight=weight, low_accuracy=0.5, indicators="entropy").fit(FEW)
     _, rows, correct, weights = seen[0]
     assert rows.shape == (180, 1)

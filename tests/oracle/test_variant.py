@@ -76,10 +76,8 @@ FORWARD = {"Mlp": mlp, "Attention": attention}
 def expected(oracle, meta, observation):
     source, repvgg = meta.source, meta.source.classifier.arch.startswith("repvgg")
     learnt = [six(each, source, repvgg) for each in meta.sets]
-    ends = (
-        np.min([each.min(axis=0) for each in learnt], axis=0),
-        np.max([each.max(axis=0) for each in learnt], axis=0),
-    )
+    rows = np.concatenate(learnt)
+    ends = rows.min(axis=0), rows.max(axis=0)
     rows = scaled(six(observation, source, repvgg), ends, learnt=False)
     found = []
     for network in oracle.networks_:

@@ -109,8 +109,7 @@ def test_it_holds_the_truth_as_often_as_it_says(families):
     rng = np.random.default_rng(families)
     sizes = rng.integers(1, 9, families)
     codes = np.repeat(np.arange(families), sizes)
-    errors = np.sqrt(0.5) * (
-        rng.standard_normal((2000, families))[:, codes] + rng.standard_normal((2000, len(codes)))
-    )
+    shared, own = (rng.standard_normal((2000, n)) for n in (families, len(codes)))
+    errors = np.sqrt(0.5) * (shared[:, codes] + own)
     low, high = rmse_interval(errors**2 @ (codes[:, None] == np.arange(families)), sizes.astype(float))
     assert ((low <= 1) & (high >= 1)).mean() >= 0.92

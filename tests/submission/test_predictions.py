@@ -34,9 +34,8 @@ def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, 
     write_predictions(folder / "a.csv", predictions)
     found = read_predictions(folder / "a.csv", tuple(predictions))
     assert list(found) == list(predictions)
-    assert [struct.pack("d", value + 0.0) for value in values] == [
-        struct.pack("d", v) for v in found.values()
-    ]
+    bits = [struct.pack("d", value) for value in found.values()]
+    assert bits == [struct.pack("d", value + 0.0) for value in values]
     write_answer(folder / "answer.txt", predictions)
     found = read_predictions(folder / "answer.txt", tuple(predictions))
     assert list(found.values()) == pytest.approx(values, abs=5.1e-7)

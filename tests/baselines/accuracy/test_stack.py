@@ -84,10 +84,8 @@ def test_the_sources_fold_weighs_as_one_set():
     assert [fold.operation for fold in parts] == ["a", "b", "identity"]
     assert fold_shares(parts) == [1.0, 1.0, pytest.approx(1 / 3)]
     rng = np.random.default_rng(0)
-    predictions, truth = (
-        [rng.random((len(fold.test), 3)) for fold in parts],
-        [rng.random(len(fold.test)) for fold in parts],
-    )
+    predictions = [rng.random((len(fold.test), 3)) for fold in parts]
+    truth = [rng.random(len(fold.test)) for fold in parts]
     weighed = convex_weights(predictions, truth, fold_shares(parts))
     repeated = convex_weights([*predictions[:2] * 3, predictions[2]], [*truth[:2] * 3, truth[2]], [1.0] * 7)
     np.testing.assert_allclose(weighed, repeated, atol=1e-9)

@@ -54,9 +54,8 @@ def test_coverage_is_told_of_methods_that_are_not_fitted_again_for_it(built, rep
             assert math.isnan(line.held)
             assert math.isnan(line.width)
             continue
-        inside = [
-            low <= true <= high for (low, high), true in zip(run.intervals, report.val["tiny"], strict=True)
-        ]
+        pairs = zip(run.intervals, report.val["tiny"], strict=True)
+        inside = [low <= true <= high for (low, high), true in pairs]
         assert line.held == sum(inside) / 6
         assert line.width == pytest.approx(100 * np.mean([high - low for low, high in run.intervals]))
     asked = run_report(built, {"constant": BASELINES["constant"]}, intervals=True)
@@ -144,6 +143,4 @@ def test_public_files_are_read_once_however_many_methods_there_are(contest, monk
     assert report.lines
     assert report.tables
     assert all(report.rmse(name) > 0 for name in names)
-    assert [read.count(file) for file in ("val/groups.csv", "val/targets.csv", "train/targets.csv")] == [
-        1
-    ] * 3
+    assert {read.count(file) for file in ("val/groups.csv", "val/targets.csv", "train/targets.csv")} == {1}
