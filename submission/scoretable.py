@@ -355,12 +355,6 @@ def score_validation(competition: Competition, path: Path, metric: str | None = 
     return Targets.of_validation(competition, metric).score(validate(competition, path, "val"))
 
 
-def validation_tables(competition: Competition, methods: Methods) -> dict[str, list[list[str]]]:
-    """Returns `score_cells` on the validation sets by title, one for each metric, with `CONSTANT` too."""
-    constant = constant_predictions(competition, "val")
-    return tables_of(competition, validation_targets(competition), {CONSTANT: constant, **methods})
-
-
 def tables_of(
     competition: Competition, targets: Mapping[str, Targets], methods: Methods
 ) -> dict[str, list[list[str]]]:
@@ -373,7 +367,8 @@ def tables_of(
 def validation_report(competition: Competition, methods: Methods) -> str:
     """Returns the scores of predictions for the validation sets as text, a table for each metric."""
     groups = [group for group, _ in validation_groups(competition).values()]
-    return tables_text(validation_tables(competition, methods), groups)
+    methods = {CONSTANT: constant_predictions(competition, "val"), **methods}
+    return tables_text(tables_of(competition, validation_targets(competition), methods), groups)
 
 
 def tables_text(tables: Mapping[str, list[list[str]]], groups: Iterable[str]) -> str:

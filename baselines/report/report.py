@@ -82,7 +82,7 @@ class Report:
 
     @cached_property
     def tables(self) -> dict[str, list[list[str]]]:
-        """The tables of `submission.scoretable.validation_tables`, by title."""
+        """The tables of `submission.scoretable.tables_of`, by title, with `CONSTANT` too."""
         train = {subject: targets.tolist() for subject, targets in self.train.items()}
         constant = means_of(self.competition, "val", train)
         return tables_of(self.competition, self.targets, {CONSTANT: constant, **self.predictions})

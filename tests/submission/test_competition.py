@@ -93,9 +93,7 @@ def test_a_file_is_handed_out_only_as_it_was_built(competition: Competition) -> 
         ("private/build.json", "{", ""),
     ],
 )
-def test_nobody_is_scored_with_a_changed_file(
-    competition: Competition, file: str, old: str, new: str
-) -> None:
+def test_nobody_is_scored_with_a_changed_file(competition, file: str, old: str, new: str) -> None:
     path = competition.root / file
     path.write_text(path.read_text().replace(old, new))
     mend = r"restore it from a backup, or remove .*competition\.json and run the same `unseen build` again"
@@ -143,9 +141,7 @@ def test_a_participants_copy_says_who_can_score(competition: Competition) -> Non
         ("half", "unseen build"),
     ],
 )
-def test_a_folder_that_is_no_competition_is_refused(
-    competition: Competition, folder: str, problem: str
-) -> None:
+def test_another_folder_is_refused(competition: Competition, folder: str, problem: str) -> None:
     (competition.root.parent / "half" / "private").mkdir(parents=True)
     with pytest.raises(UnusableInput, match=problem):
         Competition.open(competition.root.parent / folder)

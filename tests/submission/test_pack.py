@@ -102,9 +102,7 @@ def test_a_changed_file_is_refused_and_the_old_archive_kept(
     assert [path.name for path in packed.parent.iterdir()] == ["comp.zip"]
 
 
-def test_even_a_private_file_that_the_description_lists_stays_out(
-    competition: Competition, tmp_path: Path
-) -> None:
+def test_a_private_file_that_the_description_lists_stays_out(competition, tmp_path: Path) -> None:
     """A build that found a link in public/ would list what the link leads to, with its hash."""
     linked = competition.public / "more"
     linked.symlink_to(competition.private, target_is_directory=True)

@@ -74,9 +74,7 @@ def test_what_is_no_file_is_an_unusable_argument(tmp_path: Path, make: Callable[
 
 
 @pytest.mark.parametrize("name", ["mine.ZIP", "mine.csv", "mine"])
-def test_a_file_is_read_by_its_content_whatever_its_name(
-    competition: Competition, tmp_path: Path, name: str
-) -> None:
+def test_a_file_is_read_by_its_content_whatever_its_name(competition, tmp_path: Path, name: str) -> None:
     values = dict(zip(competition.ids("test"), [k / 8 for k in range(8)], strict=True))
     for source in ("plain.csv", "plain.txt", "plain.zip"):
         write = write_predictions if source.endswith("csv") else write_answer

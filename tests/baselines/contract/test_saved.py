@@ -57,9 +57,7 @@ def test_arrays_and_observations_come_back_without_their_images(tmp_path: Path) 
         (rb"\"fc.weight\"", rb"\"fd.weight\"", "fc.weight"),
     ],
 )
-def test_a_classifier_that_cannot_be_made_is_refused_in_one_line(
-    there: bytes, instead: bytes, word: str, tmp_path: Path
-) -> None:
+def test_a_classifier_that_cannot_be_made_is_refused_in_one_line(there, instead, word, tmp_path) -> None:
     write_saved(tmp_path / "m", "Method", {}, {"classifier": example_classifier()})
     (tmp_path / "m").write_bytes((tmp_path / "m").read_bytes().replace(there, instead))
     with pytest.raises(UnusableInput, match=word) as refused, reading(tmp_path / "m"):
@@ -109,10 +107,7 @@ def state_without_rows(path: Path) -> None:
         (lambda path: path.write_bytes(save({"a": np.zeros(1)}, {"other": ""})), "'unseen'"),
         (lambda path: path.write_bytes(save({}, {"unseen": "{"})), "no saved method"),
         (lambda path: path.write_bytes(save({}, {"unseen": "[]"})), "no saved method"),
-        (
-            lambda path: write_saved(path, "Regressed(entropy)", {}, {}),
-            r"Regressed\(entropy\), not Regressed",
-        ),
+        (lambda path: write_saved(path, "Regressed(atc)", {}, {}), r"Regressed\(atc\), not Regressed"),
         (lambda path: write_saved(path, "Regressed(fd)", {"which": 1}, {}), "which"),
         (state_without_rows, "'rows'"),
     ],
