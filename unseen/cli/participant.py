@@ -89,7 +89,7 @@ def new_method(
 
     Example: unseen new-method my_method
     """
-    from baselines.run.user_method import class_name
+    from baselines.run.choose import class_name
     from unseen.templates.new_method import MODEL
     from unseen.templates.new_method import new_method as write
 

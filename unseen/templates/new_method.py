@@ -5,7 +5,7 @@ import re
 import sys
 from pathlib import Path
 
-from baselines.run.user_method import class_name
+from baselines.run.choose import class_name
 from submission.errors import UnusableInput
 from submission.files import write_text
 from submission.tracks import require_track
