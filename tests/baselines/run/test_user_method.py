@@ -11,7 +11,7 @@ from baselines.run.choose import set_parameter
 from baselines.run.user_method import class_name, load_method
 from starter.observing.observation import NEEDS
 from submission import UnusableInput
-from unseen.templates.new_method import new_method
+from unseen.templates import new_method
 
 NO_NEEDS = ('"moments"', '["moments"]', '("moment",)', "(3,)", "None")
 
