@@ -56,9 +56,9 @@ def proportional_order(rows: IntArray, rng: np.random.Generator) -> IntArray:
 
 
 def in_strata(seen: Observation) -> IntArray:
-    """Returns the rows of a set by predicted class and confidence, (n,), so that neighbours are alike.
+    """Returns the rows (n,) of a set by class, in the order of their mean confidence, and confidence in each.
 
-    Classes come in the order of their mean confidence, and confidences rise in one and fall in the next.
+    Confidences rise in one class and fall in the next, so that neighbours are alike.
     """
     sure = pd.Series(confidence_log_odds(seen))
     places = sure.groupby(seen.predicted).transform("mean").rank(method="dense")
@@ -138,8 +138,6 @@ def _file(files: Files, name: str, row: int) -> str:
 def _classes(estimates: Estimates) -> dict[str, int]:
     """Returns the column of each class by its number and name; where both are the same, the name counts.
 
-    An image of no class is of the column `OUTSIDE`, which nothing predicts.
-
     Tables write numbers as 3 or 3.0, names that are numbers too.
     """
     names = estimates.classes
@@ -163,16 +161,11 @@ def answered(estimates: Kind, answers: Answers) -> Kind:
         of_set = {row: label for (name, row), label in answers.items() if name == each.name}
         labels = {row: known[label] for row, label in of_set.items() if label}
         labelled = _with_labels(estimates, each, seen, labels) if labels else each
-        waiting = _without_answer(len(of_set) - len(labels))
-        sets.append(replace(labelled, remarks=(*labelled.remarks, *waiting)))
+        if waiting := len(of_set) - len(labels):
+            remark = f"{waiting} rows have no label: if they are the hard ones, the estimate is too high"
+            labelled = replace(labelled, remarks=(*labelled.remarks, remark))
+        sets.append(labelled)
     return replace(estimates, sets=tuple(sets))
-
-
-def _without_answer(count: int) -> list[str]:
-    """Returns the remark on rows that were asked in vain, if there are any."""
-    if not count:
-        return []
-    return [f"{count} rows have no label: if they are the hard ones, the estimate is too high"]
 
 
 def _with_labels(

@@ -22,57 +22,31 @@ APART = 1.5
 """Number of standard errors between labels and label-free estimate from which on its weight falls."""
 
 
-@dataclass(frozen=True)
-class Groups:
-    """Labelled images in groups of neighbours.
+def in_groups(right: BoolArray, ranks: IntArray, images: int) -> tuple[list[BoolArray], FloatArray]:
+    """Returns labels (n,) in groups of neighbours, and the share of the images that each group stands for.
 
-    Attributes:
-        weights: Share of the set's images that each group stands for, (g,).
-        rates: Share of right predictions among its labels, (g,).
-        sizes: Number of its labels, (g,).
+    A group has `GROUP` labels or a few more; limits lie midway between the labels of two groups.
     """
-
-    weights: FloatArray
-    rates: FloatArray
-    sizes: IntArray
-
-    @classmethod
-    def of(cls, right: BoolArray, ranks: IntArray, images: int) -> "Groups":
-        """Returns groups of `GROUP` labels or a few more, with limits midway between their labels."""
-        order = np.argsort(ranks)
-        rows = np.array_split(order, max(1, len(right) // GROUP))
-        limits = [(ranks[one[-1]] + ranks[other[0]] + 1) / 2 for one, other in pairwise(rows)]
-        return cls(
-            weights=np.diff([0, *limits, images]) / images,
-            rates=np.array([right[each].mean() for each in rows]),
-            sizes=np.array([len(each) for each in rows]),
-        )
-
-    @property
-    def mean(self) -> float:
-        """The stratified estimate of the accuracy."""
-        return float(self.weights @ self.rates)
-
-    @property
-    def variance_left(self) -> float:
-        """The unbiased variance within groups over that of all labels, at most 1; no mean is 0 or 1."""
-        n = int(self.sizes.sum())
-        whole = self.mean * (1 - self.mean) * n / max(n - 1, 1)
-        within = self.rates * (1 - self.rates) * self.sizes / np.maximum(self.sizes - 1, 1)
-        return min(float(self.weights @ within) / whole, 1)
+    rows = np.array_split(np.argsort(ranks), max(1, len(right) // GROUP))
+    limits = [(ranks[one[-1]] + ranks[other[0]] + 1) / 2 for one, other in pairwise(rows)]
+    return [right[each] for each in rows], np.diff([0, *limits, images]) / images
 
 
-def worth_of(groups: Groups, images: int) -> float:
-    """Returns the number of simple random labels of an endless set that tell as much as these n.
+def worth_of(sizes: IntArray, rates: FloatArray, weights: FloatArray, images: int) -> float:
+    """Returns the number of simple random labels of an endless set that tell as much as n in these groups.
 
     It is n over the finite population's correction 1 - n / N and over the share of the variance that groups
     leave (Cochran, Sampling Techniques, 1977). That share is averaged with 1, which counts as `PLAIN` labels:
     this shrinking is the kit's own. Where all labels are right or all wrong, the share is 1.
     """
-    n = int(groups.sizes.sum())
+    n = int(sizes.sum())
     share = 1.0
-    if groups.rates.min() < 1 and groups.rates.max() > 0:
-        share = (n * groups.variance_left + PLAIN) / (n + PLAIN)
+    if rates.min() < 1 and rates.max() > 0:
+        mean = float(weights @ rates)
+        whole = mean * (1 - mean) * n / max(n - 1, 1)
+        within = rates * (1 - rates) * sizes / np.maximum(sizes - 1, 1)
+        left = min(float(weights @ within) / whole, 1)
+        share = (n * left + PLAIN) / (n + PLAIN)
     return n / (share * (1 - n / images))
 
 
@@ -87,14 +61,7 @@ def agresti_coull(rate: float, n: float, z: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class ByLabels:
-    """The accuracy of a set by its labels alone.
-
-    Attributes:
-        accuracy: The estimate, a fraction.
-        low: Lower end of its interval.
-        high: Upper end.
-        error: Standard error; 0 if all images are labelled.
-    """
+    """The accuracy of a set by its labels alone, its interval, and its standard error, 0 if all are known."""
 
     accuracy: float
     low: float
@@ -103,28 +70,25 @@ class ByLabels:
 
     @classmethod
     def of(cls, right: BoolArray, ranks: IntArray, images: int, level: float) -> "ByLabels":
-        """Returns the estimate from images (n,) that the model has right or wrong.
+        """Returns the estimate from images (n,) that the model has right or wrong, at these ranks of the set.
 
         The interval is that of Agresti and Coull for as many trials as the labels are worth, with Student's t
         of as many degrees of freedom as labels exceed groups. Its ends are rounded outwards to whole numbers
         of images, and no label contradicts them.
-
-        Args:
-            right: Whether the model is right, (n,).
-            ranks: Place of each image in the order of the set, from 0, (n,).
-            images: Number of images in the set.
-            level: Level of the interval.
         """
         n = len(right)
         hits = int(right.sum())
         if n == images:
             return cls(accuracy=hits / n, low=hits / n, high=hits / n, error=0.0)
-        groups = Groups.of(right, ranks, images)
-        z = student.ppf((1 + level) / 2, max(n - len(groups.rates), 1))
-        centre, reach = agresti_coull(groups.mean, worth_of(groups, images), z)
+        groups, weights = in_groups(right, ranks, images)
+        rates = np.array([each.mean() for each in groups])
+        mean = float(weights @ rates)
+        worth = worth_of(np.array([len(each) for each in groups]), rates, weights, images)
+        z = student.ppf((1 + level) / 2, max(n - len(groups), 1))
+        centre, reach = agresti_coull(mean, worth, z)
         low = max(math.floor(images * (centre - reach)), hits) / images
         high = min(math.ceil(images * (centre + reach)), hits + images - n) / images
-        accuracy = min(max(groups.mean, low), high)
+        accuracy = min(max(mean, low), high)
         return cls(accuracy=accuracy, low=low, high=high, error=reach / z)
 
     def shrunk(self, estimate: float, error: float) -> float:
