@@ -1,10 +1,10 @@
 """The command `unseen estimate`."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Exit, Option, echo
 
@@ -13,10 +13,7 @@ from submission.files import write_text
 from unseen.cli.options import Device, Json, Network, argument, number, option, text
 
 if TYPE_CHECKING:
-    from unseen.estimation.estimation import Estimation
-
-Photos = Mapping[str, Sequence[tuple[str, Any]]]
-"""File name and image of every image of each set."""
+    from unseen.estimation.estimation import Estimation, Photos
 
 
 def estimate(
@@ -151,7 +148,7 @@ def _labelled_first(files: Sequence[str]) -> tuple[str, Sequence[str]] | None:
 
 
 def _with_answers(
-    found: "Estimation", photos: Photos, ask: int | None, answers: Path | None, wanted: Path
+    found: "Estimation", photos: "Photos", ask: int | None, answers: Path | None, wanted: Path
 ) -> tuple["Estimation", list[Path]]:
     """Returns the estimation with the answers, and the written table of images to label, if any are asked."""
     from unseen.estimation.budget import answered, draw, read_answers, with_columns

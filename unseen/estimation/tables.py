@@ -15,16 +15,6 @@ from starter.data.images.arrays import read_npy
 from submission.errors import UnusableInput, unusable, why
 from submission.files import composed
 
-OTHER_COLUMNS = frozenset(
-    (
-        *("id", "ids", "image_id", "sample_id", "uuid", "key", "row", "index", "idx", "unnamed: 0"),
-        *("time", "timestamp", "date", "datetime", "day", "split", "fold", "batch", "weight"),
-        *("file", "filename", "file_name", "path", "image", "image_path", "img", "name"),
-        *("label", "labels", "target", "targets", "class", "y", "y_true", "truth", "ground_truth"),
-        *("true_label", "pred", "prediction", "predicted", "y_pred", "predicted_label"),
-    )
-)
-"""Headings, in lower case, that usually stand above something else than a class's logits."""
 LABEL_COLUMNS = frozenset(
     (
         *("label", "labels", "target", "targets", "class", "y"),
@@ -32,6 +22,13 @@ LABEL_COLUMNS = frozenset(
     )
 )
 """Headings of the labels in a table with several columns."""
+OTHER_COLUMNS = LABEL_COLUMNS | {
+    *("id", "ids", "image_id", "sample_id", "uuid", "key", "row", "index", "idx", "unnamed: 0"),
+    *("time", "timestamp", "date", "datetime", "day", "split", "fold", "batch", "weight"),
+    *("file", "filename", "file_name", "path", "image", "image_path", "img", "name"),
+    *("pred", "prediction", "predicted", "y_pred", "predicted_label"),
+}
+"""Headings, in lower case, that usually stand above something else than a class's logits."""
 MISSING = frozenset(("", "nan", "na", "n/a", "null", "none", "-", "?"))
 """Texts, in lower case, of a number that is missing."""
 OTHER_FILES = {
