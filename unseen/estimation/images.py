@@ -186,8 +186,8 @@ def _learnt(source: Source, made: Sequence[FromRecipe], sets: Sequence[Observati
 def parted(labels: IntArray, count: int) -> list[IntArray]:
     """Returns the rows of each of `count` parts, with the same share of every class up to rounding.
 
-    >>> [rows.tolist() for rows in parted(np.array([0, 0, 0, 0, 1, 1, 1, 1]), 2)]
-    [[0, 2, 4, 5], [1, 3, 6, 7]]
+    >>> [rows.tolist() for rows in parted(np.array([0, 0, 0, 0, 1, 1, 1, 1, 1]), 2)]
+    [[0, 2, 4, 6, 7], [1, 3, 5, 8]]
     """
     order = np.random.default_rng(0).permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]

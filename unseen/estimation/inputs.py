@@ -377,7 +377,7 @@ def comparable(features: Sequence[FloatArray]) -> list[FloatArray]:
 def windows(images: int, size: int) -> list[IntArray]:
     """Returns the rows of each part of `size` images; a rest below size / 2 is added to the last part.
 
-    >>> [len(rows) for rows in windows(250, 100)], [len(rows) for rows in windows(240, 100)]
-    ([100, 100, 50], [100, 140])
+    >>> [len(rows) for rows in windows(250, 100)], [rows[[0, -1]].tolist() for rows in windows(240, 100)]
+    ([100, 100, 50], [[0, 99], [100, 239]])
     """
     return np.split(np.arange(images), range(size, images - (size - 1) // 2, size))

@@ -51,15 +51,15 @@ def test_asking_for_more_extends_the_first_images(found):
     assert (len(many), len(found.ask(250))) == (200, 250 + 200)
 
 
-def written(path, table, **labels):
+def written(path, table, *labels):
     """The table with these labels in the first rows of `today`, in a file."""
-    table.assign(label=labels["of"] + [""] * (len(table) - len(labels["of"]))).to_csv(path, index=False)
+    table.assign(label=[*labels, *[""] * (len(table) - len(labels))]).to_csv(path, index=False)
     return path
 
 
 def test_answers_replace_the_estimate_and_missing_ones_are_told(found, tmp_path):
     """Names and numbers are read, a table may hold 2.0 for 2; `3` names the last class, which has number 3."""
-    path = written(tmp_path / "ask.csv", found.ask(20), of=["ant", "2", "2.0", "3"])
+    path = written(tmp_path / "ask.csv", found.ask(20), "ant", "2", "2.0", "3")
     today, harder = found.answered(path).sets
     assert (today.labels, harder.labels) == (4, 0)
     assert 0 <= today.low <= today.accuracy <= today.high <= 1
@@ -67,14 +67,14 @@ def test_answers_replace_the_estimate_and_missing_ones_are_told(found, tmp_path)
     assert "16 rows have no label" in today.remarks[-1]
     assert "20 rows have no label" in harder.remarks[-1]
     named = replace(found, classes=("ant", "2", "cat", "3"))  # 2.0 is that name too
-    whole = written(tmp_path / "whole.csv", found.ask(20), of=["ant", "2", "2", "3"])
+    whole = written(tmp_path / "whole.csv", found.ask(20), "ant", "2", "2", "3")
     assert named.answered(path).sets[0].accuracy == named.answered(whole).sets[0].accuracy
     kept = draw(found, 30, read_answers(path, found))
     assert (len(kept), list(kept.label[:5])) == (60, ["ant", "2", "2.0", "3", ""])
 
 
 def test_images_of_no_class_are_answered_and_count_as_wrong(found, tmp_path):
-    path = written(tmp_path / "ask.csv", found.ask(20), of=["none"] * 20)
+    path = written(tmp_path / "ask.csv", found.ask(20), *["none"] * 20)
     today, _ = found.answered(path).sets
     assert today.labels == 20
     assert today.low == 0

@@ -206,14 +206,10 @@ def test_estimates_that_nobody_can_trust_are_told(logits, labels, new, warning):
     assert "same confidence" not in warning or wrong.sets[0].fallen == "cannot tell"
 
 
-def test_so_few_images_are_refused():
-    with pytest.raises(UnusableInput, match="today has 9 images: an estimate needs 10 or more"):
-        unseen.estimate(LOGITS, LABELS, {"today": SAME[:9]})
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [
+        ({"unlabelled": {"today": SAME[:9]}}, "today has 9 images: an estimate needs 10 or more"),
         ({"features": (LOGITS, [SAME])}, "features must be those of the labelled images, then of same, hard"),
         ({"features": (LOGITS, {"same": SAME, "other": HARD})}, "features must be those"),
         ({"features": (LOGITS, [SAME, HARD[:, :3]])}, r"of hard must have the shape \(1000, 6\)"),
@@ -227,4 +223,4 @@ def test_so_few_images_are_refused():
 )
 def test_arguments_that_do_not_fit_are_refused(more, message):
     with pytest.raises(UnusableInput, match=message):
-        unseen.estimate(LOGITS, LABELS, {"same": SAME, "hard": HARD}, **more)
+        unseen.estimate(LOGITS, LABELS, **{"unlabelled": {"same": SAME, "hard": HARD}, **more})
