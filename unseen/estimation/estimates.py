@@ -84,10 +84,6 @@ class SetEstimate:
             return "inside"
         return "near" if self.outside <= FAR else "far"
 
-    def alarms(self) -> dict[str, float]:
-        """Returns what has to lie below a limit for each kind of alarm."""
-        return {"certain": self.high, "likely": self.accuracy, "possible": self.low}
-
 
 @dataclass(frozen=True)
 class Estimates:
@@ -185,7 +181,8 @@ class Estimates:
         That is with the whole interval, with the estimate (then it is more likely than not that the accuracy
         lies below), or with the lower end.
         """
-        return [each.name for each in self.sets if each.alarms()[fail_on] < accuracy]
+        ends = {"certain": "high", "likely": "accuracy", "possible": "low"}
+        return self.table.index[self.table[ends[fail_on]] < accuracy].tolist()
 
     def verdict(self, each: SetEstimate) -> str:
         """Returns whether a set's accuracy has fallen, a sentence."""
