@@ -5,11 +5,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Exit, Option, echo
+from typer import Exit, Option, echo
 
 from submission.errors import UnusableInput
 from unseen.cli import options
-from unseen.cli.options import Changes, Contest, Debug, Device, Json, Network, Predictions, path, text
+from unseen.cli.options import Contest, Device, Json, Network, Predictions, argument, option, path, text
 
 if TYPE_CHECKING:
     from submission.competition import Competition
@@ -75,9 +75,7 @@ def _update(competition: "Competition") -> None:
 
 def select(
     competition: Contest,
-    numbers: Annotated[
-        list[int], Argument(metavar="[NUMBER]...", help="Up to two submissions. [the two best]")
-    ] = [],
+    numbers: Annotated[list[int], argument("[NUMBER]...", "Up to two submissions. [the two best]")] = [],
     *,
     team: Annotated[str, text("The team's name.")],
 ) -> None:
@@ -120,7 +118,7 @@ def leaderboard(
     final: Annotated[bool, Option("--final", help="After the end: publish private scores too.")] = False,
     retired: Annotated[bool, Option("--retired", help="With --final: all methods too.")] = False,
     table: Annotated[bool, Option("--table", help="Print all methods' scores, for you alone.")] = False,
-    out: Annotated[Path | None, Option(metavar="FOLDER", help="The folder to write to. [DIR]")] = None,
+    out: Annotated[Path | None, option("FOLDER", "The folder to write to. [DIR]")] = None,
 ) -> None:
     """Write leaderboard.csv, .html and .md.
 
@@ -144,12 +142,8 @@ def rescore(
     competition: Contest,
     *,
     reason: Annotated[str, text("The reason, one line, recorded in the ledger.")],
-    labels: Annotated[
-        list[str], Option("--label", metavar="ID=FRACTION", help="A corrected label. Repeatable.")
-    ] = [],
-    void: Annotated[
-        list[str], Option("--void", metavar="SET", help="A test set not to count. Repeatable.")
-    ] = [],
+    labels: Annotated[list[str], option("ID=FRACTION", "A corrected label. Repeatable.", "--label")] = [],
+    void: Annotated[list[str], option("SET", "A test set not to count. Repeatable.", "--void")] = [],
 ) -> None:
     """Correct labels or void test sets (organizers).
 
@@ -230,13 +224,11 @@ def pack(
 
 
 def export(
-    platform: Annotated[str, Argument(metavar="PLATFORM", help="codabench, kaggle or datacv.")],
+    platform: Annotated[str, argument("PLATFORM", "codabench, kaggle or datacv.")],
     competition: Contest,
-    out: Annotated[Path | None, Argument(metavar="OUT", help="A new folder, for hidden labels.")] = None,
+    out: Annotated[Path | None, argument("OUT", "A new folder, for hidden labels.")] = None,
     *,
-    start: Annotated[
-        datetime | None, Option(metavar="YYYY-MM-DD", help="Codabench: the first day. [today]")
-    ] = None,
+    start: Annotated[datetime | None, option("YYYY-MM-DD", "Codabench: the first day. [today]")] = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Only try the scoring program.")] = False,
 ) -> None:
     """Write the competition for another platform.
@@ -269,10 +261,10 @@ def verify_entry(
     competition: Contest,
     file: Predictions,
     *,
-    method: Annotated[str, Option(metavar="module:Class|METHOD", help="The team's, or the kit's.")],
-    changes: Changes = [],
+    method: Annotated[str, option("module:Class|METHOD", "The team's, or the kit's.")],
+    changes: options.Changes = [],
     device: Device = "cpu",
-    debug: Debug = False,
+    debug: options.Debug = False,
     network: Network = [],
 ) -> None:
     """Run a method again and compare with a submitted file.
@@ -296,9 +288,7 @@ def verify_entry(
 
 def show(
     competition: Contest,
-    sets: Annotated[
-        list[str], Argument(metavar="[SET]...", help="Names of sets. [the first of each part]")
-    ] = [],
+    sets: Annotated[list[str], argument("[SET]...", "Names of sets. [the first of each part]")] = [],
     *,
     out: Annotated[Path | None, path("The PNG file to write. [DIR/sheet.png]")] = None,
 ) -> None:
@@ -335,7 +325,7 @@ def materialize(
 
 def backup(
     competition: Contest,
-    file: Annotated[Path, Argument(metavar="FILE", help="The zip to write: it holds hidden labels.")],
+    file: Annotated[Path, argument("FILE", "The zip to write: it holds hidden labels.")],
 ) -> None:
     """Write the organizer's private files to one zip file.
 

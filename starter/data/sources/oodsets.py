@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.random import Generator
 
 from starter.data.images.files import Tree, open_tree, tell_strays
 from starter.data.images.imageset import ImageSet

@@ -23,7 +23,7 @@ from baselines.run.tabular import Tabular
 from oracle import ORACLES
 from starter.observing.observation import NEEDS
 from submission import UnusableInput
-from unseen.templates.new_method import new_method
+from unseen.templates import new_method
 
 KIT = {**BASELINES, **ORACLES}
 
