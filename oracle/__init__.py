@@ -2,16 +2,10 @@
 
 from baselines.contract.estimator import Estimator
 from oracle.ora_a import OraA
-from oracle.ora_b import OraB
+from oracle.ora_b import OraB, Syp
 from oracle.ora_l import OraL
-from oracle.syp import Syp
 
 __all__ = ["ORACLES", "OraA", "OraB", "OraL", "Syp"]
 
-ORACLES: dict[str, Estimator] = {
-    "ora-a": OraA(),
-    "ora-b": OraB(),
-    "syp": Syp(),
-    "ora-l": OraL(),
-}
+ORACLES: dict[str, Estimator] = {"ora-a": OraA(), "ora-b": OraB(), "syp": Syp(), "ora-l": OraL()}
 """Oracles by name. They are prototypes: clone one before you fit it."""

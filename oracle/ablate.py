@@ -69,12 +69,7 @@ Lines = list[dict[str, object]]
 
 
 def rows_of(table: str, methods: Mapping[str, Estimator]) -> dict[str, Estimator]:
-    """Returns the methods that a table compares, by the label of their row.
-
-    Args:
-        table: Name of the table, one of TABLES.
-        methods: Methods of the kit by name, with the parameters that are not varied.
-    """
+    """Returns copies of the methods that a table compares, by the label of their row."""
     ora_a = methods["ora-a"]
 
     def varied(**changes: object) -> Estimator:
@@ -116,18 +111,7 @@ def ablate(
     device: str = "cpu",
     cluster: Cluster | None = None,
 ) -> tuple[Lines, list[Path]]:
-    """Fit every row of a table per classifier and seed; write ``DIR/ablation/table<N>.csv`` and ``.png``.
-
-    Returns its lines and the paths of the two files.
-
-    Args:
-        competition: Competition of the accuracy track, with validation sets.
-        table: Name of the table, one of TABLES.
-        methods: Methods of the kit by name, with the parameters for all rows.
-        seeds: Number of fits of each method that has a seed, with the seeds 0, 1, ...
-        device: Device that runs the classifiers.
-        cluster: Cluster that observes instead of this process; the files are the same.
-    """
+    """Fit every row of a table per classifier and seed; write ``DIR/ablation/table<N>.csv`` and ``.png``."""
     rows = rows_of(table, methods)
     if not competition.sets("val"):
         raise UnusableInput(f"{competition.root} has no validation sets to ablate on")
@@ -158,12 +142,6 @@ def lines_of(everything: Targets, runs: Runs, table: str) -> Lines:
 
     RMSE and bias are means over seeds, in points, and sd is the standard deviation of the RMSE over seeds.
     The training errors are over all meta-train sets, in the line of every group.
-
-    Args:
-        everything: Targets of all validation sets.
-        runs: Result of `fit_rows`.
-        table: Name of the table, one of TABLES, whose numbers in the paper are given on the lines of all
-            sets.
     """
     lines: Lines = []
     for (label, subject), found in runs.items():
@@ -212,8 +190,7 @@ def _undertrained(runs: Sequence[Run]) -> str:
 def _plot(path: Path, table: str, lines: Lines) -> None:
     """Draw the RMSE over all validation sets: a bar for each row and classifier.
 
-    The line in it is the 95 % interval, or the deviation over seeds if that is unknown; a diamond is the
-    paper's number; hatched bars have a network that failed to learn.
+    The line in it is the 95 % interval, or else the deviation over seeds; a diamond is the paper's number.
     """
     rows = [line for line in lines if line["group"] == ALL]
     labels = list(dict.fromkeys(str(line["row"]) for line in rows))

@@ -31,19 +31,12 @@ SMALLEST = 1e-12
 
 @dataclass(frozen=True)
 class Indicator:
-    """One number about each image of a set.
+    """One number about each image of a set."""
 
-    Attributes:
-        measure: Function of a set and the source that returns the values (n,), or one value for all images.
-        needs: Fields of an Observation that it reads besides the logits.
-        of_set: True if all images of a set share the value, as for the Frechet distance.
-        of_network: True if it reads the classifier's normalisation or architecture.
-    """
-
-    measure: Callable[[Observation, Source], FloatArray | float]
-    needs: tuple[str, ...] = ()
-    of_set: bool = False
-    of_network: bool = False
+    measure: Callable[[Observation, Source], FloatArray | float]  # (n,), or one value for all
+    needs: tuple[str, ...] = ()  # fields of an Observation that it reads besides the logits
+    of_set: bool = False  # all images of a set share the value, as for the Frechet distance
+    of_network: bool = False  # it reads the classifier's normalisation or architecture
 
 
 def above_threshold(target: Observation, source: Source) -> FloatArray:
@@ -87,8 +80,7 @@ def laplacian_cast(target: Observation, source: Source) -> FloatArray:
 def knn(target: Observation, source: Source) -> FloatArray:
     """Returns the distance to the tenth nearest training image in L2-normalised features, in [0, 2], (n,).
 
-    With fewer than ten training images it is the distance to the farthest. Paper: Sun, Ming, Zhu & Li,
-    "Out-of-Distribution Detection with Deep Nearest Neighbors", ICML 2022.
+    Paper: Sun, Ming, Zhu & Li, "Out-of-Distribution Detection with Deep Nearest Neighbors", ICML 2022.
     """
     from starter.studies.shift.grid import kth_distance  # which imports torch
 
@@ -132,11 +124,7 @@ the mean of -x log x over pixels x, as in the winner's code) and `laplacian` (eq
 
 
 def indicator_names(indicators: str) -> tuple[str, ...]:
-    """Returns the names in a comma-separated list of indicators.
-
-    >>> indicator_names("entropy, fd")
-    ('entropy', 'fd')
-    """
+    """Returns the names in a comma-separated list of indicators."""
     names = tuple(name.strip() for name in indicators.split(","))
     for name in names:
         if name not in INDICATORS:
@@ -156,40 +144,26 @@ def indicator_table(observation: Observation, source: Source, names: tuple[str, 
 class Normalisation:
     """Min-max scaling; values outside the range are clipped to it, and a column without range becomes 0.
 
-    Attributes:
-        kind: "set" scales by the set's own range (as in the paper), "global" by the range of all meta-train
-            images, and "none" does not scale; "pooled" (as in the released code) scales the meta-train sets
-            as "global" and others as "set". An indicator that all images of a set share, such as FD, is
-            always scaled by the range over the meta-train sets, except with "none".
-        shared: True for columns whose value all images of a set share, bool (p,).
-        low, high: Range of each column over the meta-train sets, float32 (p,).
+    "set" scales by the set's own range (as in the paper), "global" by that of all meta-train images, "none"
+    does not scale; "pooled" (the released code) scales the meta-train sets as "global", others as "set". What
+    all images of a set share, such as FD, is always scaled by the range over the meta-train sets, except with
+    "none".
     """
 
     kind: str
-    shared: BoolArray
-    low: FloatArray
+    shared: BoolArray  # True for columns whose value all images of a set share, (p,)
+    low: FloatArray  # range of each column over the meta-train sets, float32 (p,)
     high: FloatArray
 
     @classmethod
     def of(cls, kind: str, names: Iterable[str], tables: Iterable[FloatArray]) -> "Normalisation":
-        """Returns the normalisation by the ranges of the meta-train sets' raw tables (n, p).
-
-        Args:
-            kind: Kind of normalisation.
-            names: Names of the p indicators.
-            tables: Tables of the meta-train sets, read one by one.
-        """
+        """Returns the normalisation by the ranges of the meta-train sets' raw tables (n, p)."""
         ends = np.array([(table.min(axis=0), table.max(axis=0)) for table in tables])
         shared = np.array([INDICATORS[name].of_set for name in names])
         return cls(kind, shared, ends[:, 0].min(axis=0), ends[:, 1].max(axis=0))
 
     def apply(self, table: FloatArray, learnt: bool = False) -> FloatArray:
-        """Scale a set's table (n, p) in place, and return it.
-
-        Args:
-            table: Raw indicators (n, p).
-            learnt: True if the set is one of the meta-train sets.
-        """
+        """Scale a set's raw table (n, p) in place, and return it; `learnt` of a meta-train set."""
         if self.kind == "none":
             return table
         low, high = self.low, self.high
@@ -205,20 +179,12 @@ class Normalisation:
 
 @dataclass(frozen=True)
 class ImageTable:
-    """The training data of an oracle.
+    """The training data of an oracle."""
 
-    Attributes:
-        rows: Normalised indicators of all images, set after set, float32 (n, p).
-        correct: True for images that are classified correctly, bool (n,).
-        accuracy: Accuracy of each of the m sets, float64 (m,).
-        sizes: Number of images of each set, int64 (m,).
-        normalisation: Normalisation of the rows.
-    """
-
-    rows: FloatArray
-    correct: BoolArray
-    accuracy: FloatArray
-    sizes: IntArray
+    rows: FloatArray  # normalised indicators of all images, set after set, float32 (n, p)
+    correct: BoolArray  # of each image, (n,)
+    accuracy: FloatArray  # of each of the m sets, float64 (m,)
+    sizes: IntArray  # number of images of each set, (m,)
     normalisation: Normalisation
 
     @classmethod

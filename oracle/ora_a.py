@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from oracle.indicators import ImageTable
 from oracle.oracle import Oracle
-from oracle.variant import Variant
+from oracle.variant import decays_biases, indicators_of, parts_of, rate_of, scaling_of, weight_of
 from submission.arrays import BoolArray, FloatArray
 
 if TYPE_CHECKING:
@@ -93,14 +93,10 @@ class OraA(Oracle):
     seed: int = 0
 
     def _names(self) -> tuple[str, ...]:
-        return self._variant.indicators(super()._names())
+        return indicators_of(parts_of(self.variant), super()._names())
 
     def _scaling(self) -> str:
-        return self._variant.scaling(super()._scaling())
-
-    @property
-    def _variant(self) -> Variant:
-        return Variant.named(self.variant)
+        return scaling_of(parts_of(self.variant), super()._scaling())
 
     def _learn(self, table: ImageTable) -> None:
         import torch
@@ -144,31 +140,28 @@ class OraA(Oracle):
         table: ImageTable,
         seed: int,
     ) -> None:
-        from oracle.networks import Attention
-        from oracle.training import descent, drawn_images, train, whole_sets
+        from oracle.networks import Attention, descent, drawn_images, train, whole_sets
 
-        variant, source, count = self._variant, self.source_, self.iterations
-        rate = variant.rate(self.learning_rate, isinstance(network, Attention), source)
-        optimiser = descent(network, self.momentum, self.weight_decay, variant.decays_biases(source))
-        rates = [rate * (1 - step / count) ** variant.power for step in range(count)]
-        by_set = "batches" in variant.parts
+        parts = parts_of(self.variant)
+        rate = rate_of(parts, self.learning_rate, isinstance(network, Attention), self.source_)
+        biases = decays_biases(parts, self.source_)
+        power = 0.9 if "decay" in parts else 1.0
         drawn = drawn_images(len(rows), self.batch_size, seed, rows.device)
-        batches = whole_sets(table.sizes.tolist()) if by_set else drawn
         train(
             network,
             rows,
             correct,
             weights=self._weights(table),
-            batches=batches,
-            optimiser=optimiser,
-            rates=rates,
+            batches=whole_sets(table.sizes.tolist()) if "batches" in parts else drawn,
+            optimiser=descent(network, self.momentum, self.weight_decay, biases),
+            rates=[rate * (1 - step / self.iterations) ** power for step in range(self.iterations)],
         )
 
     def _weights(self, table: ImageTable) -> "torch.Tensor | None":
         """Returns the weights of the images in the loss, float32 (n,); None if all are 1."""
         import torch
 
-        weight = self._variant.weight(self.positive_weight, self.source_)
+        weight = weight_of(parts_of(self.variant), self.positive_weight, self.source_)
         low = np.repeat(table.accuracy < self.low_accuracy, table.sizes) & table.correct
         if weight == 1 or not low.any():
             return None

@@ -86,9 +86,9 @@ class Oracle(Estimator, ABC):
     def training_errors(self, meta: MetaTrain) -> dict[str, float]:
         """Returns errors on the meta-train sets to which the oracle was fitted, as fractions.
 
-        "threshold" and "mean" are the RMSE with each of ESTIMATES. The share of images above a threshold does
-        not follow the squared error that training minimises; the mean probability does. "image" is the root
-        of this squared error over all images.
+        "threshold" and "mean" are the RMSE with each of ESTIMATES; "image" is the root of the squared error
+        over all images, which training minimises, and which the share of images above a threshold does not
+        follow.
         """
         table = ImageTable.of(meta, self._names(), self._scaling())
         judged = [self._judge(part) for part in np.split(table.rows, np.cumsum(table.sizes)[:-1])]

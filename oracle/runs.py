@@ -34,10 +34,7 @@ TRAINING = ("train_threshold", "train_mean", "train_image")
 
 @dataclass(frozen=True)
 class Run:
-    """One fit: its predictions (v,), and its errors on the meta-train sets in points.
-
-    The errors are nan if the method is no oracle; `undertrained` is set by oracles only.
-    """
+    """One fit: its predictions (v,), and of an oracle its errors on the meta-train sets in points."""
 
     predicted: FloatArray
     training: tuple[float, ...] = (math.nan,) * len(TRAINING)
@@ -57,15 +54,7 @@ def fit_rows(
     device: str = "cpu",
     cluster: Cluster | None = None,
 ) -> Runs:
-    """Fit each method per classifier and seed, or read the fits that an earlier run has kept.
-
-    Args:
-        competition: Competition of the accuracy track, with validation sets.
-        rows: Methods by the label of their row.
-        seeds: Number of fits of each method that has a seed, with the seeds 0, 1, ...
-        device: Device that runs the classifiers.
-        cluster: Cluster that observes instead of this process.
-    """
+    """Fit each method per classifier and seed, or read the fits that an earlier run has kept."""
     needs = asked(rows.values(), competition)
     jobs = [
         (subject, label, each)
@@ -120,10 +109,7 @@ def _fitted(label: str, method: Estimator, subject: str, meta: MetaTrain, observ
 
 
 def _path(competition: Competition, subject: str, method: Estimator) -> Path:
-    """Returns where a run is kept, by a hash of everything on which its predictions depend.
-
-    A function among the parameters counts by its name.
-    """
+    """Returns where a run is kept, by a hash of everything on which its predictions depend."""
     parameters = sorted(method.get_params().items())
     described = [(name, getattr(value, "__qualname__", repr(value))) for name, value in parameters]
     text = repr((VERSION, type(method).__name__, described, subject, competition.files))

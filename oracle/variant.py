@@ -1,7 +1,5 @@
 """The nine differences between the code that SYP's authors released and their paper."""
 
-from dataclasses import dataclass
-
 from starter.observing.observation import Source
 from submission.errors import UnusableInput
 
@@ -29,55 +27,44 @@ WEIGHT = 3.0
 """The default weight of right images in sets of low accuracy, the paper's."""
 
 
-@dataclass(frozen=True)
-class Variant:
-    """A variant of SYP: the set of parts that are as in the released code."""
+def parts_of(variant: str) -> frozenset[str]:
+    """Returns which parts are as in the released code: of "paper" none, of "released" all, or those named."""
+    if variant in ("paper", "released"):
+        return frozenset(PARTS if variant == "released" else ())
+    parts = [part.strip() for part in variant.split(",")]
+    for part in parts:
+        if part not in PARTS:
+            known = ", ".join(PARTS)
+            raise UnusableInput(f"variant must be paper, released or some of {known}, got {part!r}")
+    return frozenset(parts)
 
-    parts: frozenset[str]
 
-    @classmethod
-    def named(cls, text: str) -> "Variant":
-        """Returns the variant named "paper" or "released", or the paper's with the named parts as released.
+def indicators_of(parts: frozenset[str], names: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns the names of indicators, with the paper's replaced by the released ones of these parts."""
+    released = {paper: other for (paper, part), other in REPLACED.items() if part in parts}
+    return tuple(released.get(name, name) for name in names)
 
-        >>> sorted(Variant.named("scaling,decay").parts)
-        ['decay', 'scaling']
-        """
-        if text in ("paper", "released"):
-            return cls(frozenset(PARTS if text == "released" else ()))
-        parts = [part.strip() for part in text.split(",")]
-        for part in parts:
-            if part not in PARTS:
-                known = ", ".join(PARTS)
-                raise UnusableInput(f"variant must be paper, released or some of {known}, got {part!r}")
-        return cls(frozenset(parts))
 
-    def indicators(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Returns the names of indicators, with the paper's replaced by the released ones of this variant."""
-        released = {paper: other for (paper, part), other in REPLACED.items() if part in self.parts}
-        return tuple(released.get(name, name) for name in names)
+def scaling_of(parts: frozenset[str], kind: str) -> str:
+    """Returns the normalisation: "pooled" in place of "set" if scaling is as released."""
+    return "pooled" if kind == "set" and "scaling" in parts else kind
 
-    def scaling(self, kind: str) -> str:
-        """Returns the normalisation in this variant: "pooled" in place of "set" if scaling is as released."""
-        return "pooled" if kind == "set" and "scaling" in self.parts else kind
 
-    @property
-    def power(self) -> float:
-        """The power of the learning rate's decay."""
-        return 0.9 if "decay" in self.parts else 1.0
+def decays_biases(parts: frozenset[str], source: Source) -> bool:
+    """Returns True if weight decay also applies to biases."""
+    return not ("biases" in parts and is_repvgg(source))
 
-    def decays_biases(self, source: Source) -> bool:
-        """Returns True if weight decay also applies to biases."""
-        return not ("biases" in self.parts and is_repvgg(source))
 
-    def rate(self, given: float, attention: bool, source: Source) -> float:
-        """Returns the learning rate of ORA-B (`attention`) or ORA-A; one other than the default stays."""
-        released = "rate" in self.parts and given == RATE and attention and is_repvgg(source)
-        return RATE_B if released else given
+def rate_of(parts: frozenset[str], given: float, attention: bool, source: Source) -> float:
+    """Returns the learning rate of ORA-B (`attention`) or ORA-A; one other than the default stays."""
+    released = "rate" in parts and given == RATE and attention and is_repvgg(source)
+    return RATE_B if released else given
 
-    def weight(self, given: float, source: Source) -> float:
-        """Returns the weight of right images in sets of low accuracy; one other than the default stays."""
-        released = "weight" in self.parts and given == WEIGHT and not is_repvgg(source)
-        return 1.0 if released else given
+
+def weight_of(parts: frozenset[str], given: float, source: Source) -> float:
+    """Returns the weight of right images in sets of low accuracy; one other than the default stays."""
+    released = "weight" in parts and given == WEIGHT and not is_repvgg(source)
+    return 1.0 if released else given
 
 
 def is_repvgg(source: Source) -> bool:

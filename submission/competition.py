@@ -108,11 +108,8 @@ def usual_limit(public_sets: int) -> int:
 class Competition(BaseModel):
     """A competition: what is predicted, on which sets, and the files that participants get.
 
-    Its fields are those of ``public/competition.json``, described below, and `root`, the path of its folder:
-    ``public/`` is for participants, ``private/`` for the organizer.
-
-    Raises:
-        ValueError: a field has the wrong type or value; the message names it.
+    Its fields are those of ``public/competition.json``, and `root`, the path of its folder: ``public/`` is
+    for participants, ``private/`` for the organizer.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -158,12 +155,7 @@ class Competition(BaseModel):
 
     @classmethod
     def open(cls, root: Path | str) -> Self:
-        """Returns the competition in the folder `root`.
-
-        Raises:
-            UnusableInput: the folder does not exist, is not a complete competition or has another format
-                version, or its description is damaged; the message says which, and what to do.
-        """
+        """Returns the competition in the folder `root`, which must be complete and of this version."""
         root = Path(root)
         path = root / DESCRIPTION
         if not path.is_file():
@@ -176,9 +168,6 @@ class Competition(BaseModel):
     def read(cls, text: bytes, path: Path) -> Self:
         """Returns the competition that the text of a competition.json describes; messages name `path`."""
         try:
-            form = _Format.model_validate_json(text).version
-            if form != VERSION:
-                raise UnusableInput(f"{path} {_other_format(form)}")
             return cls.model_validate_json(text)
         except ValidationError as error:
             raise UnusableInput(f"{path} {_problem(error)}") from error
@@ -262,11 +251,7 @@ class Competition(BaseModel):
         return tuple(make_id(subject, name) for subject in self.subjects for name in self.sizes[part])
 
     def file(self, relative: str) -> Path:
-        """Returns the path of a file below ``public/``, after checking that it is as the build wrote it.
-
-        Raises:
-            UnusableInput: the file is not part of the competition, is missing or was changed.
-        """
+        """Returns the path of a file below ``public/``, after checking that it is as the build wrote it."""
         path = self.listed(relative)
         if not path.is_file() or sha256(path) != self.files[relative]:
             raise _changed(path)
@@ -385,18 +370,6 @@ class Competition(BaseModel):
         return "\n  ".join([self.name, *lines])
 
 
-class _Format(BaseModel):
-    """The version of a folder's format, which is read before all else: formats differ in their fields."""
-
-    version: int = Field(VERSION, ge=1, le=99, strict=True)
-
-
-def _other_format(form: int) -> str:
-    """Returns what to do with a folder of another format than this kit's."""
-    release = RELEASES.get(form, "the newer release that built it")
-    return f"is of format {form}, this kit reads {VERSION}: use {release} or build anew"
-
-
 def _changed(path: Path) -> UnusableInput:
     """Returns the error about a public file that is not as the build wrote it."""
     state = "was changed or is damaged" if path.is_file() else "is missing"
@@ -407,15 +380,15 @@ def _problem(error: ValidationError) -> str:
     """Returns the first problem with a description, on one line of at most 300 characters."""
     found = error.errors(include_url=False)[0]
     field = ".".join(map(str, found["loc"]))
+    form = found["input"]
+    if field == "version" and type(form) is int and 1 <= form <= 99:
+        release = RELEASES.get(form, "the newer release that built it")
+        return f"is of format {form}, this kit reads {VERSION}: use {release} or build anew"
     return f"is damaged: {printable(f'{field}: ' + found['msg']):.300}; unpack or restore it"
 
 
 def _summary(sizes: Sequence[int]) -> str:
-    """Returns how many sets there are, and of how many images.
-
-    >>> _summary((500, 1000))
-    '2 sets of 500 to 1,000 images'
-    """
+    """Returns how many sets there are, and of how many images: "2 sets of 500 to 1,000 images"."""
     if not sizes:
         return "no sets"
     least, most = min(sizes), max(sizes)

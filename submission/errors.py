@@ -86,11 +86,7 @@ class InvalidSubmission(ValueError):
 
 
 def printable(text: object) -> str:
-    r"""Returns `text` on one line, with characters that cannot be printed escaped as `repr` does.
-
-    >>> print(printable("two\nlines"))
-    two\nlines
-    """
+    """Returns `text` on one line, with characters that cannot be printed escaped as `repr` does."""
     return "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in str(text))
 
 

@@ -29,10 +29,9 @@ ABANDONED = 3600.0
 
 @contextmanager
 def replacing(path: Path, private: bool = False) -> Iterator[Path]:
-    """Yield a temporary path in the folder of `path`; on success that file is fsynced and replaces `path`.
+    """Yield a temporary path beside `path`; on success that file is fsynced and replaces `path`.
 
-    With `private` its owner alone can read it. On an exception (no space left, an interrupt) the temporary
-    file is removed and `path` is unchanged.
+    With `private` its owner alone can read it. On an exception it is removed, and `path` unchanged.
     """
     if path.is_dir():
         raise UnusableInput(f"{path} is a folder: name a file")
@@ -67,22 +66,13 @@ def sync_folder(folder: Path) -> None:
 
 
 def writable(folder: Path) -> Path:
-    """Returns the folder for what a competition's folder is to get: itself, or ``unseen-NAME`` here.
-
-    The latter, in the working folder, if the folder is there and read-only, as on Kaggle.
-    """
+    """Returns the folder for what a competition's gets: itself, or if read-only ``unseen-NAME`` here."""
     read_only = folder.is_dir() and not os.access(folder, os.W_OK)
     return Path(f"unseen-{folder.resolve().name}") if read_only else folder
 
 
 def sweep(root: Path, age: float = ABANDONED, but: Collection[str] = ()) -> None:
-    """Remove the temporary files of killed runs from a folder and its subfolders.
-
-    Args:
-        root: Path of the folder, which need not exist.
-        age: Seconds since the last write after which a file counts as abandoned; 0 if no other run is active.
-        but: Names of subfolders of `root` to skip.
-    """
+    """Remove killed runs' temporary files, not written for `age` seconds, but in some subfolders."""
     newest = time.time() - age
     for folder, within, names in os.walk(root):
         if folder == str(root):
@@ -107,8 +97,7 @@ def write_text(path: Path, text: str) -> None:
 def claim_folder(folder: Path, content: str) -> None:
     """Make a folder for some content, or accept the one that an earlier run made for the same content.
 
-    The content is noted in the file ``.<folder>.unseen`` next to the folder. Temporary files of a killed run
-    are removed.
+    The content is noted in the file ``.<folder>.unseen`` next to the folder.
     """
     note = folder.with_name(f".{folder.name}.unseen")
     begun = note.is_file() and note.read_bytes() == content.encode()
@@ -123,10 +112,9 @@ def claim_folder(folder: Path, content: str) -> None:
 
 
 def read_head(path: Path, count: int, follow: bool = True) -> bytes:
-    """Returns the first `count` bytes of a regular file; folders, pipes and devices are refused.
+    """Returns the first `count` bytes of a regular file: no folder, pipe, device, nor link unless `follow`.
 
     The check follows the opening, so that nobody can exchange the file in between, and opening never blocks.
-    `follow` is True if `path` may be a symbolic link.
     """
     flags = os.O_RDONLY | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
     try:
@@ -170,10 +158,7 @@ def decoded(data: bytes, path: Path) -> str:
 
 
 def read_lines(path: Path) -> list[str]:
-    """Returns the stripped lines of a text file that are not empty.
-
-    Besides UTF-8 it may be in UTF-16, as some editors of Windows save it, or in Windows-1252, which is told.
-    """
+    """Returns the lines of a text in UTF-8, UTF-16 or Windows-1252 that are not empty, stripped."""
     data = read_head(path, MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise unusable(path, f"more than {MAX_BYTES >> 20} MiB of text")
@@ -198,10 +183,7 @@ def _encodings(data: bytes) -> tuple[str, ...]:
 
 
 def composed(text: str) -> str:
-    """Returns a text with each accent and its letter as one character where there is one (NFC).
-
-    Names are compared in this form, since programs and file systems write them in either.
-    """
+    """Returns a name with accents composed (NFC), as it is compared: file systems write it either way."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
@@ -231,9 +213,5 @@ def read_rows(path: Path, required: Collection[str]) -> Iterator[tuple[int, dict
 
 
 def digest_of(*parts: object) -> str:
-    """Returns 32 hexadecimal digits that depend on every part (plain JSON values) and their order.
-
-    >>> digest_of("logits", 1) == digest_of("logits", 1) != digest_of("logits", 2)
-    True
-    """
+    """Returns 32 hexadecimal digits that depend on every part (plain JSON values) and their order."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]

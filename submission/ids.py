@@ -17,23 +17,12 @@ def check_set_name(name: str) -> str:
 
 
 def make_id(subject: str, set_name: str) -> str:
-    """Returns the id of one subject seen on one set.
-
-    >>> make_id("resnet56", "test_0001")
-    'resnet56/test_0001'
-    """
+    """Returns the id of one subject seen on one set: "resnet56/test_0001"."""
     return f"{subject}/{set_name}"
 
 
 def split_id(name: str) -> tuple[str, str]:
-    """Returns the subject and the set of an id.
-
-    >>> split_id("resnet56/test_0001")
-    ('resnet56', 'test_0001')
-
-    Raises:
-        ValueError: `name` is no id.
-    """
+    """Returns the subject and the set of an id."""
     found = _ID.fullmatch(name)
     if not found:
         raise ValueError(f"{name!r:.100} is not an id of the form <subject>/<set>")

@@ -98,23 +98,15 @@ def spearman(x: ArrayLike, y: ArrayLike) -> float:
 
 
 def skill(rmse: float, rmse_constant: float) -> float:
-    """Returns the skill, 1 - (rmse / rmse_constant)^2: the explained share of the constant's squared error.
+    """Returns 1 - (rmse / rmse_constant)^2, the explained share of the constant's squared error, at most 1.
 
-    It is at most 1, and higher is better; 0 is as good as predicting the mean meta-train target for every
-    set, and a negative value is worse. It is nan if `rmse_constant` is 0.
-
-    >>> skill(5.0, 10.0)
-    0.75
+    0 is as good as predicting the mean meta-train target for every set. It is nan if `rmse_constant` is 0.
     """
     return 1 - (rmse / rmse_constant) ** 2 if rmse_constant else math.nan
 
 
 def deviation_floor(deviations: ArrayLike) -> float:
-    """Returns the RMSE, in points, of chance alone if the targets have these standard deviations (m,).
-
-    >>> deviation_floor([0.03, 0.04])
-    3.5355339059327378
-    """
+    """Returns the RMSE, in points, of chance alone if the targets have these standard deviations (m,)."""
     return 100 * math.sqrt(np.mean(np.square(np.asarray(deviations, dtype=np.float64))))
 
 
@@ -126,15 +118,9 @@ def rmse_interval(sums: FloatArray, sizes: FloatArray) -> tuple[FloatArray, Floa
     degrees of freedom d are estimated from its spread between families (Satterthwaite, Biometrics Bulletin
     1946): d = 2 / (v (t / z)^2), at least 1 and at most g. Here v is the jackknife variance of log m, with
     each family left out once (Efron & Tibshirani, An Introduction to the Bootstrap, 1993, ch. 11). The factor
-    t / z allows for the estimation of v from g families; t is the 97.5 % point of Student's distribution with
-    g - 1 degrees of freedom, and z that of the normal distribution. `benchmarks/results/intervals.py`
-    measures the coverage.
-
-    Args:
-        sums: Sum of squared errors of each family (..., g), in any unit; nan gives nan.
-        sizes: Number of errors of each family (g,).
-
-    Returns: Two arrays (...), in the unit of the errors; nan with fewer than `FEWEST_FAMILIES` families.
+    t / z allows for the estimation of v from g families: the 97.5 % points of Student's distribution with g -
+    1 degrees of freedom, and of the normal one. `sums` of squared errors are (..., g), of `sizes` (g,); both
+    ends are nan with fewer than `FEWEST_FAMILIES` families.
 
     >>> low, high = rmse_interval(np.array([4.0, 9, 1, 16, 4, 9]), np.ones(6))
     >>> print(f"{low:.2f} {math.sqrt(43 / 6):.2f} {high:.2f}")

@@ -13,10 +13,8 @@ from submission.files import replacing, write_bytes
 def write_archive(competition: Competition, out: Path, beside: Sequence[Path] = ()) -> Path:
     """Write the participants' archive as a zip; the same competition gives the same bytes.
 
-    The archive holds the files that ``public/competition.json`` lists, each after a check of its hash, and
-    competition.json itself, all below ``<folder name>/public/``, and next to that the descriptions of
-    `submission.card`. Nothing is read from ``private/``. Files `beside`, such as a network's code, go beside
-    the folder.
+    It holds ``<folder name>/public/`` as competition.json lists it, and the texts of `submission.card`. Files
+    `beside`, such as a network's code, go beside that folder.
     """
     from submission.card import cards  # whose Jinja2 no other command of a participant needs
 

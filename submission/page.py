@@ -15,12 +15,7 @@ if TYPE_CHECKING:
 
 
 def templates(folder: Path, escape: bool = True) -> "Environment":
-    """Returns a reader of the templates of a folder, which may extend ``base.html``.
-
-    Args:
-        folder: Folder of the templates.
-        escape: True to escape values as HTML; False for Markdown and YAML, whose templates quote values.
-    """
+    """Returns a reader of the templates of a folder, which may extend ``base.html``; `escape` is for HTML."""
     # Imported here: where another platform runs the kit's scorer there is NumPy only.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 

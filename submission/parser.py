@@ -45,18 +45,12 @@ def parse(data: bytes, ids: Sequence[str], name: str, column: str = "prediction"
     r"""Returns the predictions in the bytes of a file, {id: fraction} in the order of `ids`.
 
     The format is recognised by the content alone: a zip by its first bytes, an answer by its first line, a
-    number.
+    number. Messages have the file's `name`.
 
     >>> parse(b"id,prediction\nsmall/a,0.25\n", ["small/a"], "mine.csv")
     {'small/a': 0.25}
     >>> parse(b"0.25\n", ["small/a"], "answer.txt")
     {'small/a': 0.25}
-
-    Args:
-        data: Bytes of the file.
-        ids: Ids that the file must have.
-        name: Name of the file, for messages.
-        column: Name of the column next to ``id``.
     """
     check_size(data, ids, name)
     if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):

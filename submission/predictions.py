@@ -20,10 +20,7 @@ def write_sample(path: Path, ids: Iterable[str]) -> None:
 
 
 def write_predictions(path: Path, values: Mapping[str, float], column: str = "prediction") -> None:
-    r"""Write ``id,<column>`` lines in the order of `values`, atomically, with "\n" line ends.
-
-    Numbers are written so that reading them gives exactly the same floats.
-    """
+    """Write ``id,<column>`` lines in the order of `values`, atomically; reading gives the same floats."""
     rows = [(name, repr(float(value))) for name, value in values.items()]
     write_text(path, csv_text([("id", column), *rows]))
 
@@ -45,20 +42,16 @@ def read_predictions(path: Path, ids: Sequence[str], column: str = "prediction")
 
 
 def read_bytes(path: Path, ids: Sequence[str], follow: bool = True) -> bytes:
-    """Returns the bytes of a file of predictions, which may not be too large.
-
-    `follow` is True if `path` may be a symbolic link, which could lead to somebody else's file.
-    """
+    """Returns the bytes of a file of predictions, which may not be too large, nor a link unless `follow`."""
     data = read_head(path, most_bytes(ids) + 1, follow)
     check_size(data, ids, str(path))
     return data
 
 
 def predicted_files(root: Path) -> dict[str, dict[str, str]]:
-    """Returns what `unseen predict` wrote, {path below the competition's folder `root`: {SHA-256: kind}}.
+    """Returns what `unseen predict` wrote below `root`, {path: {SHA-256: kind}}; the kit's are "baseline".
 
-    Anybody's CSV may be in ``submissions/``, but only what `unseen predict` wrote may be shown: the kit's
-    methods are of the kind "baseline", others "yours".
+    Anybody's CSV may be in ``submissions/``, but only what `unseen predict` wrote may be shown.
     """
     found: dict[str, dict[str, str]] = {}
     path = root / RUNS

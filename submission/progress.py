@@ -25,10 +25,7 @@ class Lines(tqdm):
 def progress(
     items: Iterable[Any] | None = None, title: str = "", total: int | None = None, unit: str = "it"
 ) -> "tqdm[Any]":
-    """Returns the items, counted while they are used; without items, a counter of `total` to `update`.
-
-    Nothing is printed of work that ends within five seconds, or without a terminal within a minute.
-    """
+    """Returns the items, counted while they are used; without items, a counter of `total` to `update`."""
     if sys.stderr.isatty():
         return tqdm(items, title, total, unit=unit, delay=PATIENCE)
     often = {"mininterval": PAUSE, "miniters": 1, "delay": PAUSE}

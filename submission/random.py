@@ -8,7 +8,7 @@ words give independent draws for the same seed; `mixed` streams differ by their 
 
 import hashlib
 import json
-from dataclasses import dataclass
+from functools import partial
 
 from numpy.random import Generator, Philox, SeedSequence
 
@@ -24,59 +24,46 @@ def mixed(*seeds: int) -> Generator:
     return Generator(Philox(SeedSequence(seeds)))
 
 
-@dataclass(frozen=True)
-class Numbered:
-    """Stream whose key is the seed and a number, to which a `step` (an epoch, a count) may be added."""
-
-    number: int
-
-    def __call__(self, seed: int, step: int = 0) -> Generator:
-        """Returns the generator of this seed and step."""
-        return Generator(Philox(key=[seed, self.number + step]))
+def numbered(number: int, seed: int, step: int = 0) -> Generator:
+    """Returns the generator whose key is the seed and a number plus a step (an epoch, a count)."""
+    return Generator(Philox(key=[seed, number + step]))
 
 
-@dataclass(frozen=True)
-class Worded:
-    """Stream whose key is hashed from the caller's arguments, with the word inserted after the first `at`."""
-
-    word: str
-    at: int = 1
-
-    def __call__(self, *key: int | str | None) -> Generator:
-        """Returns the generator of this key."""
-        return hashed(*key[: self.at], self.word, *key[self.at :])
+def worded(word: str, *key: int | str | None, at: int = 1) -> Generator:
+    """Returns the generator whose key is hashed from `key`, with the word inserted after the first `at`."""
+    return hashed(*key[:at], word, *key[at:])
 
 
 # name = way to the key            # what is drawn: arguments
-VAL_SETS = Numbered(0)  # the plan of the validation sets: seed
-TEST_SETS = Numbered(1)  # the plan of the test sets: the secret seed
-SHARED = Numbered(7)  # families to validation and test: seed
-TRAIN_REF_IMAGES = Numbered(11)  # training images that methods get: seed
-PUBLIC = Numbered(13)  # sets whose score is public: the secret seed
-EPOCH = Numbered(1000)  # order, shifts and flips of a training's epoch: seed, epoch
-BOOTSTRAP = Numbered(0)  # families and signs of the leaderboard and of reports: 0, or 0 and the families
+VAL_SETS = partial(numbered, 0)  # the plan of the validation sets: seed
+TEST_SETS = partial(numbered, 1)  # the plan of the test sets: the secret seed
+SHARED = partial(numbered, 7)  # families to validation and test: seed
+TRAIN_REF_IMAGES = partial(numbered, 11)  # training images that methods get: seed
+PUBLIC = partial(numbered, 13)  # sets whose score is public: the secret seed
+EPOCH = partial(numbered, 1000)  # order, shifts and flips of a training's epoch: seed, epoch
+BOOTSTRAP = partial(numbered, 0)  # families and signs of boards and reports: 0, or 0 and the families
 
-SELECTION = Worded("selection", at=2)  # a recipe's images of its base: seed, kind of selection
-MAGNITUDES = Worded("magnitudes", at=3)  # of an operation: seed, its place, its name
-NOISE = Worded("noise", at=3)  # of an operation's pixels: seed, its place, its name, chunk
+SELECTION = partial(worded, "selection", at=2)  # a recipe's images of its base: seed, kind of selection
+MAGNITUDES = partial(worded, "magnitudes", at=3)  # of an operation: seed, its place, its name
+NOISE = partial(worded, "noise", at=3)  # of an operation's pixels: seed, its place, its name, chunk
 RECIPES = hashed  # a recipe of a family: seed, prefix, number
-MIX_IND = Worded("IND")  # a mix's ID images: seed
-MIX_OOD = Worded("OOD")  # a mix's OOD images: seed
-MIX_ORDER = Worded("order")  # the order of a mix: seed
-OOD_FAMILIES = Worded("ood families")  # families to training, validation and test: seed
-OOD_IMAGES = Worded("ood images")  # images of an OOD set: seed, name
-MIXES = Worded("mixes")  # the plan of a part's mixes: seed, part
-NOISE_FLOOR = Worded("noise")  # labels of the noise floor: seed, row
-BASE_IMAGES = Worded("base images")  # the order in which test sets take base images: seed, round
-CAPTIONS = Worded("captions")  # the images that the embedded encoder learns from: seed, number
-PHOTOS = Worded("photos")  # photographs with styles: seed
-CONTRASTIVE = Worded("contrastive")  # batches of the embedded encoder: seed
-PROMPTS = Worded("prompts")  # sentences that LAID learns from: seed
-GRID_IMAGES = Worded("grid")  # shifted images of a grid: seed, source
-GRID_HALVES = Worded("grid halves")  # the ID images' halves: seed
-SANITY = Worded("sanity")  # images of the sanity table: seed, name
-FAILURE = Worded("failure")  # images of the failure study: 0
-ZERO_SHOT = Worded("table 3")  # images of LAID's table: seed
+MIX_IND = partial(worded, "IND")  # a mix's ID images: seed
+MIX_OOD = partial(worded, "OOD")  # a mix's OOD images: seed
+MIX_ORDER = partial(worded, "order")  # the order of a mix: seed
+OOD_FAMILIES = partial(worded, "ood families")  # families to training, validation and test: seed
+OOD_IMAGES = partial(worded, "ood images")  # images of an OOD set: seed, name
+MIXES = partial(worded, "mixes")  # the plan of a part's mixes: seed, part
+NOISE_FLOOR = partial(worded, "noise")  # labels of the noise floor: seed, row
+BASE_IMAGES = partial(worded, "base images")  # the order in which test sets take base images: seed, round
+CAPTIONS = partial(worded, "captions")  # the images that the embedded encoder learns from: seed, number
+PHOTOS = partial(worded, "photos")  # photographs with styles: seed
+CONTRASTIVE = partial(worded, "contrastive")  # batches of the embedded encoder: seed
+PROMPTS = partial(worded, "prompts")  # sentences that LAID learns from: seed
+GRID_IMAGES = partial(worded, "grid")  # shifted images of a grid: seed, source
+GRID_HALVES = partial(worded, "grid halves")  # the ID images' halves: seed
+SANITY = partial(worded, "sanity")  # images of the sanity table: seed, name
+FAILURE = partial(worded, "failure")  # images of the failure study: 0
+ZERO_SHOT = partial(worded, "table 3")  # images of LAID's table: seed
 
 GLYPHS = mixed  # digits of a part or of a natural family, and sets without characters: seed, part or name
 SPLITS = mixed  # parts and halves of labelled images: seed

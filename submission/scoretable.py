@@ -59,15 +59,10 @@ VALIDATION_GROUPS = "val/groups.csv"
 
 @dataclass(frozen=True)
 class Families:
-    """The families of the sets that are scored, and the groups within which they are drawn.
+    """The families of the sets that are scored, and the groups within which they are drawn."""
 
-    Attributes:
-        codes: Number of the family of every set (n,), 0 to g - 1.
-        strata: Number of the stratum of every family (g,).
-    """
-
-    codes: IntArray
-    strata: IntArray
+    codes: IntArray  # number of the family of every set (n,), 0 to g - 1
+    strata: IntArray  # number of the stratum of every family (g,)
 
     @classmethod
     def of(cls, families: Sequence[str], groups: Sequence[str]) -> "Families":
@@ -103,31 +98,20 @@ class Families:
         return np.bincount(self.codes, minlength=len(self)).astype(np.float64)
 
     def interval(self, errors: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Returns the 95 % interval (...) of the RMSE of errors (..., n) in points, by `rmse_interval`.
-
-        Its high end is at most 100 points, the largest error of a fraction.
-        """
+        """Returns the 95 % interval (...) of the RMSE of errors (..., n) in points: at most 100."""
         low, high = rmse_interval(self.sums(errors**2), self.sizes)
         return low, np.minimum(high, 100.0)
 
 
 @dataclass(frozen=True)
 class Targets:
-    """The targets of n ids of test or validation sets, with all that a score of predictions needs.
-
-    Attributes:
-        ids: Ids (n,).
-        values: Targets (n,), fractions.
-        variances: Variances of the targets by the sampling of images (n,); nan if unknown.
-        groups: Names of the groups of sets (n,).
-        family_names: Names of the families of sets (n,).
-    """
+    """The targets of n ids of test or validation sets, with all that a score of predictions needs."""
 
     ids: tuple[str, ...]
-    values: FloatArray
-    variances: FloatArray
-    groups: tuple[str, ...]
-    family_names: tuple[str, ...]
+    values: FloatArray  # fractions (n,)
+    variances: FloatArray  # by the sampling of images (n,); nan if unknown
+    groups: tuple[str, ...]  # of the sets (n,)
+    family_names: tuple[str, ...]  # of the sets (n,)
 
     @classmethod
     def of_validation(cls, competition: Competition, metric: str | None = None) -> "Targets":
@@ -191,10 +175,9 @@ class Targets:
 
     @property
     def noise_floor(self) -> float:
-        """The RMSE in points of sampling noise alone; nan if unknown (docs/decisions/0038-noise-floor.md).
+        """The RMSE in points of sampling noise alone; nan if unknown.
 
-        It is no lower bound, since methods see the same images; a paired test may tell methods apart whose
-        RMSEs differ by less.
+        It is no lower bound, since methods see the same images (docs/decisions/0038-noise-floor.md).
         """
         return 100 * math.sqrt(np.mean(self.variances))
 
@@ -234,10 +217,7 @@ def legend(groups: Iterable[str]) -> str:
 def validation_targets(
     competition: Competition, groups: Mapping[str, tuple[str, str]] | None = None
 ) -> dict[str, Targets]:
-    """Returns the targets of the validation sets for each metric, the ranking one first.
-
-    Files are read once; `groups` are the `validation_groups`, if they have been read.
-    """
+    """Returns the targets of the validation sets for each metric, the ranking one first."""
     if not competition.sets("val"):
         raise UnusableInput(f"{competition.root} has no validation sets to score against")
     values = read_targets(competition, "val")
@@ -278,35 +258,21 @@ def _variances(competition: Competition, part: str, targets: Mapping[str, float]
 
 @dataclass(frozen=True)
 class ScoreLine:
-    """The scores of one method on one group of sets, in points; nan where a number is unknown or undefined.
-
-    Attributes:
-        method: Name of the method.
-        subject: Name of the subject; "" for several.
-        group: Name of the group; `ALL` has every set.
-        sets, families: Number of sets, and of families of sets.
-        rmse: Root mean squared error; lower is better.
-        low, high: 95 % interval of `rmse` over families, see `Families.interval`.
-        skill: 1 - (rmse / rmse of `CONSTANT`)^2.
-        mae: Mean absolute error.
-        spearman: Rank correlation of predictions and targets, -1 to 1, see `submission.metrics.score`.
-        noise: RMSE by sampling noise alone.
-        by_group: Root mean square of the groups' RMSEs, for `ALL`.
-    """
+    """The scores of one method on one group of sets, in points; nan where unknown or undefined."""
 
     method: str
-    subject: str
-    group: str
+    subject: str  # "" for several
+    group: str  # `ALL` has every set
     sets: int
     families: int
-    rmse: float
-    low: float
+    rmse: float  # lower is better
+    low: float  # 95 % interval of `rmse` over families
     high: float
-    skill: float
+    skill: float  # 1 - (rmse / rmse of `CONSTANT`)^2
     mae: float
     spearman: float
-    noise: float
-    by_group: float
+    noise: float  # RMSE by sampling noise alone
+    by_group: float  # root mean square of the groups' RMSEs, for `ALL`
 
 
 def score_lines(targets: Targets, methods: Methods, subject: str = "") -> list[ScoreLine]:
@@ -373,10 +339,7 @@ def means_of(competition: Competition, part: str, targets: Mapping[str, Sequence
 
 
 def constant_error(competition: Competition) -> float:
-    """Returns the RMSE in points of `constant_predictions` on the validation, else on the meta-train sets.
-
-    It is that of a guess between 0 and 100 if there are no targets.
-    """
+    """Returns the ranking RMSE of `constant_predictions`; without targets that of a guess from 0 to 100."""
     part = "val" if competition.sets("val") else "train"
     try:
         targets = read_targets(competition, part)
@@ -392,12 +355,6 @@ def score_validation(competition: Competition, path: Path, metric: str | None = 
     return Targets.of_validation(competition, metric).score(validate(competition, path, "val"))
 
 
-def validation_tables(competition: Competition, methods: Methods) -> dict[str, list[list[str]]]:
-    """Returns `score_cells` on the validation sets by title, one for each metric, with `CONSTANT` too."""
-    constant = constant_predictions(competition, "val")
-    return tables_of(competition, validation_targets(competition), {CONSTANT: constant, **methods})
-
-
 def tables_of(
     competition: Competition, targets: Mapping[str, Targets], methods: Methods
 ) -> dict[str, list[list[str]]]:
@@ -410,7 +367,8 @@ def tables_of(
 def validation_report(competition: Competition, methods: Methods) -> str:
     """Returns the scores of predictions for the validation sets as text, a table for each metric."""
     groups = [group for group, _ in validation_groups(competition).values()]
-    return tables_text(validation_tables(competition, methods), groups)
+    methods = {CONSTANT: constant_predictions(competition, "val"), **methods}
+    return tables_text(tables_of(competition, validation_targets(competition), methods), groups)
 
 
 def tables_text(tables: Mapping[str, list[list[str]]], groups: Iterable[str]) -> str:

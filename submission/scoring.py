@@ -14,11 +14,7 @@ SCORER = "rmse-points/1"
 
 
 def validate(competition: Competition, path: Path, part: str = "test") -> dict[str, float]:
-    """Returns the predictions in a file for the sets of `part`, in the order of the ids.
-
-    The file is a CSV, or an ``answer.txt`` in the format of the DataCV challenges; either may be the only
-    member of a zip. ``private/`` is not needed.
-    """
+    """Returns the predictions in a file for the sets of `part`, in the order of the ids."""
     return read_predictions(path, competition.ids(part))
 
 

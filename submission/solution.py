@@ -24,24 +24,14 @@ IMAGES = "private/images.npz"
 
 @dataclass(frozen=True)
 class SolutionRow:
-    """The target of one id.
-
-    Attributes:
-        id: Id, ``<subject>/<set>``.
-        prediction: Target, a fraction in [0, 1]: the prediction of a perfect submission.
-        usage: "Public" (scored on the published leaderboard), "Private" (scored at the end) or "Ignored" (its
-            set was voided).
-        subject: Name of the subject, as in the id.
-        set: Name of the set, as in the id.
-        group: Group of the set, such as "seen" or "natural"; organizers see scores by group.
-    """
+    """The target of one id."""
 
     id: str
-    prediction: float
-    usage: str
-    subject: str
-    set: str
-    group: str
+    prediction: float  # target, a fraction in [0, 1]: the prediction of a perfect submission
+    usage: str  # "Public" (published leaderboard), "Private" (scored at the end), or "Ignored" (voided)
+    subject: str  # as in the id
+    set: str  # as in the id
+    group: str  # such as "seen" or "natural"; organizers see scores by group
 
     def __post_init__(self) -> None:
         named = split_id(self.id) == (self.subject, self.set) and self.group.strip()
@@ -79,10 +69,7 @@ def solution_bytes(rows: Iterable[SolutionRow]) -> bytes:
 
 
 def parse_solution(data: bytes, path: str, ids: Sequence[str]) -> tuple[SolutionRow, ...]:
-    """Returns the rows in the bytes of the solution of the test sets with these ids, in the file's order.
-
-    `path` names it in errors, which never hold a label.
-    """
+    """Returns the rows in the bytes of the solution of these test ids; errors name `path`, never a label."""
     try:
         header, *records = csv.reader(io.StringIO(data.decode(), newline=""), strict=True)
         rows = tuple(SolutionRow(name, float(target), *rest) for name, target, *rest in records)
@@ -95,10 +82,7 @@ def parse_solution(data: bytes, path: str, ids: Sequence[str]) -> tuple[Solution
 
 
 def solution_of(competition: Competition, metric: str | None = None) -> tuple[SolutionRow, ...]:
-    """Returns the rows of the built solution that count for `metric`, by default the ranking one.
-
-    The ledger has the later versions (`leaderboard.solutions`).
-    """
+    """Returns the rows of the built solution that count for `metric`; the ledger has later versions."""
     return counting_rows(competition, whole_solution(competition), metric)
 
 

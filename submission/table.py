@@ -9,11 +9,7 @@ from submission.files import csv_text
 
 
 def cell(value: float, decimals: int = 2) -> str:
-    """Returns a number as text; "" for nan.
-
-    >>> cell(4.987), cell(float("nan")), cell(-0.001)
-    ('4.99', '', '0.00')
-    """
+    """Returns a number as text, never "-0.00"; "" for nan."""
     return "" if math.isnan(value) else f"{round(value, decimals) + 0.0:.{max(decimals, 0)}f}"
 
 

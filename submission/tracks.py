@@ -8,37 +8,18 @@ from submission.errors import UnusableInput
 
 @dataclass(frozen=True)
 class Track:
-    """The properties of a track that are needed to validate and score submissions.
+    """The properties of a track that are needed to validate and score submissions."""
 
-    Attributes:
-        asks: Readable name of the quantity that is predicted.
-        metrics: Title by name of every metric that may be predicted. Scores of different metrics are never
-            pooled; the first metric that a competition has ranks.
-        subject: Names of the parts of a subject's name, which are joined by ":".
-        deviations: True if the build measures the standard deviation of each target by chance; otherwise the
-            target is a share of images, with a binomial standard deviation.
-        train: Contents of the meta-train sets, in the data card.
-        example: Method of the kit that texts use as an example.
-        labels: Meanings of an image's label 0, 1, ...; () if labels are the numbers of classes.
-    """
-
-    asks: str
-    metrics: Mapping[str, str]
-    subject: tuple[str, ...]
-    deviations: bool
-    train: str
-    example: str
-    labels: tuple[str, ...] = ()
+    asks: str  # readable name of the quantity that is predicted
+    metrics: Mapping[str, str]  # title by name; never pooled, and the first that a competition has ranks
+    subject: tuple[str, ...]  # names of the parts of a subject's name, which are joined by ":"
+    deviations: bool  # whether the build measures each target's; else it is a share of images, binomial
+    train: str  # contents of the meta-train sets, in the data card
+    example: str  # method of the kit that texts use as an example
+    labels: tuple[str, ...] = ()  # meanings of an image's label 0, 1, ...; () of classes
 
     def split(self, subject: str) -> tuple[str, ...]:
-        """Returns the parts of a subject's name, as many as `self.subject`; the first may contain ":".
-
-        >>> TRACKS["ood"].split("vit:b:msp:fpr95")
-        ('vit:b', 'msp', 'fpr95')
-
-        Raises:
-            ValueError: the name has fewer parts, or the last part is no metric of this track.
-        """
+        """Returns the parts of a subject's name, as many as `self.subject`; the first may contain ":"."""
         parts = tuple(subject.rsplit(":", len(self.subject) - 1))
         form = ":".join(f"<{part}>" for part in self.subject)
         if len(parts) < len(self.subject):
@@ -48,11 +29,7 @@ class Track:
         return parts
 
     def metric(self, subject: str) -> str:
-        """Returns the metric that is predicted of a subject.
-
-        >>> TRACKS["accuracy"].metric("resnet56"), TRACKS["ood"].metric("resnet56:msp:auroc")
-        ('accuracy', 'auroc')
-        """
+        """Returns the metric that is predicted of a subject."""
         return self.split(subject)[-1] if "metric" in self.subject else next(iter(self.metrics))
 
 
@@ -87,11 +64,7 @@ TRACKS = {
 
 
 def require_track(name: str) -> str:
-    """Returns the name of a track.
-
-    Raises:
-        UnusableInput: there is no track of this name.
-    """
+    """Returns the name, after checking that there is such a track."""
     if name not in TRACKS:
         raise UnusableInput(f"--track {name!r} is unknown; there are {', '.join(TRACKS)}")
     return name

@@ -74,14 +74,10 @@ def find_own_packages() -> None:
             raise ImportError(f"{file} was imported as `{name}`, a package of Unseen: rename that file")
     sys.meta_path.insert(0, Beside())
     with suppress(OSError):  # a working folder that was removed has no path
-        _tell_of_hidden_files()
-
-
-def _tell_of_hidden_files() -> None:
-    for folder in dict.fromkeys(os.path.realpath(place) for place in ("", *sys.path[:1])):
-        for file in _hidden(Path(folder)):
-            line = f"{file} is not imported, since a package of Unseen has its name: rename that file"
-            print(line, file=sys.stderr)
+        for folder in dict.fromkeys(os.path.realpath(place) for place in ("", *sys.path[:1])):
+            for file in _hidden(Path(folder)):
+                line = f"{file} is not imported, since a package of Unseen has its name: rename that file"
+                print(line, file=sys.stderr)
 
 
 def _hidden(folder: Path) -> Iterator[Path]:

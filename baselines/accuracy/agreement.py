@@ -15,11 +15,9 @@ KINDS = ("hard", "soft")
 
 
 def agreement(target: Observation, referee: FloatArray, kind: str = "hard") -> float:
-    """Returns the agreement of the referee's probabilities (n, k) with the predicted classes, in [0, 1].
+    """Returns the agreement of the referee's probabilities r (n, k) with the predicted classes y, in [0, 1].
 
-    Hard: the share of images to which both give the same class, mean_i 1[argmax_c r_ic = y_i]. Soft: the mean
-    probability that the referee gives to the predicted class y_i, mean_i r_i(y_i), which is the accuracy if
-    the referee's probabilities are calibrated.
+    Hard: mean_i 1[argmax_c r_ic = y_i]. Soft: mean_i r_i(y_i), the accuracy if the referee is calibrated.
     """
     if kind == "soft":
         return expected_accuracy(referee, target.predicted)

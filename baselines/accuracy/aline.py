@@ -23,18 +23,12 @@ def probits(shares: FloatArray, n: int) -> FloatArray:
 
 
 def agreements(predicted: IntArray) -> FloatArray:
-    """Returns the share of images on which each pair of m networks agrees, (m (m - 1) / 2,).
-
-    `predicted` holds their predicted classes, (m, n).
-    """
+    """Returns the share of images on which each pair of m networks agrees, (pairs,), by classes (m, n)."""
     return np.array([(a == b).mean() for a, b in combinations(predicted, 2)])
 
 
 def line(known: FloatArray, shifted: FloatArray) -> tuple[float, float]:
-    """Returns slope and intercept of `shifted` on `known`, probits of agreement (pairs,), by least squares.
-
-    The slope is 1 for fewer than three pairs, or if least squares gives a negative one.
-    """
+    """Returns slope and intercept of `shifted` on `known` (pairs,); slope 1 if negative, or of < 3 pairs."""
     spread = ((known - known.mean()) ** 2).sum()
     slope = ((known - known.mean()) * shifted).sum() / spread if len(known) > 2 and spread > 0 else 1.0
     slope = float(slope) if slope > 0 else 1.0
@@ -42,10 +36,10 @@ def line(known: FloatArray, shifted: FloatArray) -> tuple[float, float]:
 
 
 def aline_s(agreed: FloatArray, right: FloatArray, shifted: FloatArray) -> FloatArray:
-    """Returns ALine-S: probits of the accuracies on the set, slope * right + intercept, (m,).
+    """Returns ALine-S: probits of the m accuracies on the set, slope * right + intercept.
 
-    `agreed` and `shifted` are probits of each pair's agreement on the source and the set, (m (m - 1) / 2,),
-    and `right` those of each network's accuracy on the source, (m,).
+    All are probits: pairs' agreement on source and set, (m (m - 1) / 2,), accuracies on the source `right`
+    (m,).
     """
     slope, intercept = line(agreed, shifted)
     return slope * right + intercept

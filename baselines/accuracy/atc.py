@@ -17,10 +17,7 @@ from submission.arrays import BoolArray, FloatArray
 
 
 def confidence_log_odds(observation: Observation) -> FloatArray:
-    """Returns log(p / (1 - p)) of each image's largest softmax probability p, float64 (n,).
-
-    It orders images as p does, and still distinguishes images for which a float32 softmax saturates at 1.0.
-    """
+    """Returns log-odds of each image's largest probability, (n,), exact where a float32 softmax is 1.0."""
     return joined(_log_odds(block) for block in blocks(observation.logits))
 
 
@@ -33,15 +30,12 @@ def _log_odds(logits: Any) -> Any:
 
 @once
 def atc_threshold(source: Source) -> float:
-    """Returns the threshold t, in log-odds, below which the share of source images equals the source's error.
-
-    If no image is classified wrongly, t is the lowest score; if all are, t is infinite.
-    """
+    """Returns the threshold, in log-odds, with a share of source images below it equal to its error."""
     return threshold(confidence_log_odds(source.observation), source.correct)
 
 
 def threshold(scores: FloatArray, correct: BoolArray) -> float:
-    """Returns the score t with as many of the scores (n,) below it as images are classified wrongly.
+    """Returns the score t with as many of the scores (n,) below it as images are wrong; infinite if all are.
 
     The authors' code takes the next lower score, at which the source's own estimate is an image too high.
     """

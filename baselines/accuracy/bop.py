@@ -7,7 +7,7 @@ Paper: Tu, Deng, Gedeon & Zheng, "A Bag-of-Prototypes Representation for Dataset
 import numpy as np
 from scipy.spatial.distance import cdist, jensenshannon
 
-from baselines.accuracy.subsamples import subsamples
+from baselines.accuracy.dispersion import subsamples
 from starter.observing.observation import Observation, Source, once
 from submission.arrays import FloatArray
 
@@ -21,8 +21,7 @@ Codebook = tuple[FloatArray, FloatArray]
 def codebook_of(source: Source) -> Codebook:
     """Returns the codebook of the K-means centres of the training images' features.
 
-    There are `PROTOTYPES` centres, or fewer if there are fewer distinct images. K-means starts from the
-    images that `spread_out` picks, without any random draw: with random starts a difference of 1e-6 in the
+    K-means starts from the images that `spread_out` picks: with random starts a difference of 1e-6 in the
     features, as between two engines, sent BoP elsewhere.
     """
     from sklearn.cluster import KMeans
@@ -34,10 +33,9 @@ def codebook_of(source: Source) -> Codebook:
 
 
 def spread_out(rows: FloatArray, count: int) -> FloatArray:
-    """Returns at most `count` distinct rows of rows (n, d), each the farthest from those picked before it.
+    """Returns at most `count` distinct rows of (n, d): that nearest to the mean, then always the farthest.
 
-    The first is the nearest to the mean. Source: Gonzalez, "Clustering to Minimize the Maximum Intercluster
-    Distance", Theoretical Computer Science 1985.
+    Gonzalez, "Clustering to Minimize the Maximum Intercluster Distance", Theoretical Computer Science 1985.
     """
     nearest = cdist(rows, rows.mean(axis=0, keepdims=True), "sqeuclidean")[:, 0]
     picked = [int(nearest.argmin())]

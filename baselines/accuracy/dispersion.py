@@ -4,11 +4,14 @@ Paper: Xie, Wei, Feng, Cao & An, "On the Importance of Feature Separability in P
 Error", NeurIPS 2023, arXiv 2303.15488.
 """
 
+from math import ceil
+
 import numpy as np
 
-from baselines.accuracy.subsamples import subsamples
 from starter.observing.observation import Observation, Source
 
+COMMON = 100
+"""Number of images in a subsample, about that of the smallest useful sets."""
 SMALLEST = 1e-6
 """Lower bound of the scatter: with a single predicted class it is 0, whose logarithm is not finite."""
 
@@ -34,3 +37,16 @@ def scatter(observation: Observation) -> float:
     shifts = members.T @ (features - features.mean(axis=0))
     squares = (shifts**2).sum(axis=1) / np.maximum(counts, 1)
     return float(squares.sum() / (n * (k - 1)))
+
+
+def subsamples(observation: Observation) -> list[Observation]:
+    """Returns the set divided at random into ceil(n / COMMON) sets of `COMMON` images; smaller ones whole.
+
+    The last is completed with images of the first; the order of the images does not matter.
+    """
+    n = len(observation)
+    if n <= COMMON:
+        return [observation]
+    order = np.lexsort(observation.logits.T)
+    drawn = np.random.default_rng(0).permutation(order)
+    return [observation.take(rows) for rows in np.resize(drawn, (ceil(n / COMMON), COMMON))]

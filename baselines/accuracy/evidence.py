@@ -5,7 +5,7 @@ class priors: the source's, and the set's own as EM finds it from that network's
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import logit
@@ -27,18 +27,11 @@ TINY = 1e-6
 
 @dataclass(frozen=True)
 class Reading:
-    """What is read from a set of n images, by name.
+    """What is read from a set of n images, by name."""
 
-    Attributes:
-        images: Evidence of whether each image is classed rightly, (n,) each; a mean over the set is repeated.
-        estimates: Direct estimates of the accuracy: COTT; with a referee its agreement with the classifier
-            under both priors, and COTT under the referee's prior.
-        signs: Numbers that tell what kind of set it is, from which the gate decides.
-    """
-
-    images: dict[str, FloatArray]
-    estimates: dict[str, float]
-    signs: dict[str, float]
+    images: dict[str, FloatArray]  # evidence of whether each image is classed rightly, (n,)
+    estimates: dict[str, float]  # COTT; with a referee agreement and COTT under its prior
+    signs: dict[str, float]  # what kind of set it is, from which the gate decides
 
     @property
     def has_referee(self) -> bool:
@@ -46,46 +39,24 @@ class Reading:
         return "agreement" in self.estimates
 
 
-class Posterior(NamedTuple):
-    """A network's class probabilities for a set.
-
-    Attributes:
-        plain: Calibrated probabilities under the source's class prior, (n, k).
-        adapted: The same under the set's own prior, (n, k).
-        cott: The classifier's COTT under the set's own prior, a fraction.
-    """
-
-    plain: FloatArray
-    adapted: FloatArray
-    cott: float
-
-    def signs(self, network: str) -> dict[str, float]:
-        """Returns the entropy of the predicted class shares, COTT and the mean confidence in log-odds."""
-        k = self.plain.shape[1]
-        return {
-            f"{network}_class_entropy": entropy(self.plain.mean(axis=0), base=k),
-            f"{network}_cott": log_odds(self.cott, SET_EDGE),
-            f"{network}_confidence": log_odds(self.plain.max(axis=1).mean(), SET_EDGE),
-        }
+def of_network(network: str, plain: FloatArray, cott: float) -> dict[str, float]:
+    """Returns signs: the entropy of the predicted class shares, COTT and the mean confidence in log-odds."""
+    return {
+        f"{network}_class_entropy": entropy(plain.mean(axis=0), base=plain.shape[1]),
+        f"{network}_cott": log_odds(cott, SET_EDGE),
+        f"{network}_confidence": log_odds(plain.max(axis=1).mean(), SET_EDGE),
+    }
 
 
 @dataclass(frozen=True)
 class Reader:
-    """What is known of the labelled source, by which sets are read.
+    """What is known of the labelled source, by which sets are read."""
 
-    Attributes:
-        prior: Class prior of the source, (k,).
-        classifier: Calibration of the classifier on the source, (1 + k,); see `priors.bias_corrected`.
-        referee: The same of the referee; None without one.
-        temperature: Temperature of COTT.
-        threshold: Largest halved transport cost of an image that COTT counts as right.
-    """
-
-    prior: FloatArray
-    classifier: FloatArray
-    referee: FloatArray | None
-    temperature: float
-    threshold: float
+    prior: FloatArray  # of the source's classes, (k,)
+    classifier: FloatArray  # its calibration on the source, (1 + k,); see `priors.bias_corrected`
+    referee: FloatArray | None  # the same of the referee; None without one
+    temperature: float  # of COTT
+    threshold: float  # largest halved transport cost of an image that COTT counts as right
 
     @classmethod
     def of(cls, source: Source) -> "Reader":
@@ -103,13 +74,13 @@ class Reader:
 
     def read(self, seen: Observation) -> Reading:
         """Returns what a set tells; its numbers are finite even where a network is certain."""
-        own = self._posterior(seen, seen, self.classifier)
+        plain, adapted, cott = self._posterior(seen, seen, self.classifier)
         right = self._right_of_class(self.prior, seen)
         reading = Reading(
-            images=of_classifier(own, seen),
+            images=of_classifier(plain, adapted, seen),
             estimates={"cott": float(right.sum())},
             signs={
-                **own.signs("classifier"),
+                **of_network("classifier", plain, cott),
                 "between_classes": between_classes(right, self.prior),
                 "dimensions": dimensions(seen.logits),
                 "skewness": skewness(seen.logits),
@@ -117,26 +88,29 @@ class Reader:
         )
         if self.referee is None:
             return replace(reading, images={**reading.images, **of_statistics(seen)})
-        return with_referee(reading, self._posterior(seen, of_referee(seen), self.referee), seen)
+        plain, adapted, cott = self._posterior(seen, of_referee(seen), self.referee)
+        return with_referee(reading, plain, adapted, cott, seen)
 
-    def _posterior(self, seen: Observation, network: Observation, calibration: FloatArray) -> Posterior:
-        """Returns the probabilities of a network, and COTT of the classifier under the prior it finds."""
+    def _posterior(
+        self, seen: Observation, network: Observation, calibration: FloatArray
+    ) -> tuple[FloatArray, FloatArray, float]:
+        """Returns a network's probabilities (n, k) under both priors, and COTT under its own."""
         plain = priors.calibrated(network, calibration)
         prior = priors.em_prior(plain, self.prior)
         cott = self._right_of_class(prior, seen).sum()
-        return Posterior(plain, priors.reweighted(plain, self.prior, prior), cott)
+        return plain, priors.reweighted(plain, self.prior, prior), cott
 
     def _right_of_class(self, prior: FloatArray, seen: Observation) -> FloatArray:
         """Returns the mass (k,) that COTT counts as right in each class under a prior."""
         return right_of_class(prior, seen, self.temperature, self.threshold)
 
 
-def of_classifier(own: Posterior, seen: Observation) -> dict[str, FloatArray]:
+def of_classifier(plain: FloatArray, adapted: FloatArray, seen: Observation) -> dict[str, FloatArray]:
     """Returns log-odds of the confidence under both priors, and means of the second and of the margins."""
-    confidence = log_odds(_of_predicted(own.plain, seen))
+    confidence = log_odds(_of_predicted(plain, seen))
     margins = np.diff(np.sort(seen.logits.astype(np.float64), axis=1)[:, -2:])
     return {
-        "adapted": log_odds(_of_predicted(own.adapted, seen)),
+        "adapted": log_odds(_of_predicted(adapted, seen)),
         "confidence": confidence,
         "mean_confidence": _repeated(confidence.mean(), seen),
         "mean_margin": _repeated(margins.mean(), seen),
@@ -150,7 +124,9 @@ def of_statistics(seen: Observation) -> dict[str, FloatArray]:
     return {name: _repeated(mean, seen) for name, mean in zip(IMAGE_STATS, means, strict=True)}
 
 
-def with_referee(reading: Reading, referee: Posterior, seen: Observation) -> Reading:
+def with_referee(
+    reading: Reading, plain: FloatArray, adapted: FloatArray, cott: float, seen: Observation
+) -> Reading:
     """Returns the reading with what the referee says.
 
     Evidence: log-odds of the referee's own confidence, and of its probability of the classifier's prediction
@@ -158,21 +134,20 @@ def with_referee(reading: Reading, referee: Posterior, seen: Observation) -> Rea
     for which both networks predict the same class, and COTT under the prior that the referee finds.
     """
     evidence = {
-        "referee_confidence": log_odds(referee.plain.max(axis=1)),
-        "referee_adapted": log_odds(_of_predicted(referee.adapted, seen)),
-        "referee": log_odds(_of_predicted(referee.plain, seen)),
+        "referee_confidence": log_odds(plain.max(axis=1)),
+        "referee_adapted": log_odds(_of_predicted(adapted, seen)),
+        "referee": log_odds(_of_predicted(plain, seen)),
     }
     means = {f"mean_{name}": _repeated(values.mean(), seen) for name, values in evidence.items()}
-    plain, adapted = (_agreement(each, seen) for each in (referee.plain, referee.adapted))
     estimates = {
-        "agreement": plain,
-        "agreement_adapted": adapted,
-        "cott_referee": float(np.clip(referee.cott, SET_EDGE, 1 - SET_EDGE)),
+        "agreement": _agreement(plain, seen),
+        "agreement_adapted": _agreement(adapted, seen),
+        "cott_referee": float(np.clip(cott, SET_EDGE, 1 - SET_EDGE)),
     }
     signs = {
-        **referee.signs("referee"),
-        "agreement": log_odds(plain, SET_EDGE),
-        "agreement_adapted": log_odds(adapted, SET_EDGE),
+        **of_network("referee", plain, cott),
+        "agreement": log_odds(estimates["agreement"], SET_EDGE),
+        "agreement_adapted": log_odds(estimates["agreement_adapted"], SET_EDGE),
     }
     return Reading(
         images={**reading.images, **evidence, **means},
@@ -196,13 +171,8 @@ def log_odds(p: Any, edge: float = EDGE) -> Any:
 def between_classes(right: FloatArray, prior: FloatArray) -> float:
     """Returns the share of the variance of right or wrong that lies between classes, in [0, 1].
 
-    It is Fisher's correlation ratio eta^2 = sum_c q_c (a_c - a)^2 / (a (1 - a)) of COTT's answer, where a_c
-    is the accuracy that it gives to class c and a that of the set. It is near 1 if a set has few of the
-    source's classes, since COTT then counts whole classes as wrong. That use is the kit's own.
-
-    Args:
-        right: Mass that counts as right in each class, q_c a_c, (k,).
-        prior: Mass of each class, q_c, (k,).
+    It is Fisher's correlation ratio eta^2 = sum_c q_c (a_c - a)^2 / (a (1 - a)) of COTT's answers q_c a_c
+    (k,) under the prior q (k,), near 1 if a set has few of the source's classes. That use is the kit's own.
     """
     mean = right.sum()
     return float(((right - mean * prior) ** 2 / prior).sum() / max(mean * (1 - mean), TINY))
@@ -220,10 +190,7 @@ def dimensions(logits: FloatArray) -> float:
 
 
 def skewness(logits: FloatArray) -> float:
-    """Returns the mean skewness of the classes' logits (n, k): the third moment over the cubed deviation.
-
-    A class that is rare has a few high logits, and so a high skewness; in a set of few classes it is low.
-    """
+    """Returns the mean skewness of the classes' logits (n, k), which is high of rare classes."""
     centred = _without_row_means(logits)
     off = centred - centred.mean(axis=0)
     return float(((off / np.maximum(off.std(axis=0), TINY)) ** 3).mean())

@@ -17,9 +17,8 @@ TINY = np.finfo(np.float64).tiny
 def frechet_distance(a: Moments, b: Moments) -> float:
     """Returns the squared 2-Wasserstein distance of two Gaussians with these moments (SYP eqs. 6-7, squared).
 
-    It is |mu_a - mu_b|^2 + Tr(S_a + S_b - 2 (S_a S_b)^(1/2)). The trace of the root is the sum of the square
-    roots of the eigenvalues of the symmetric matrix L' S_b L, where L L' = S_a, so no general matrix root is
-    needed. L is cached with `a`: pass the moments that several calls share as `a`.
+    It is |mu_a - mu_b|^2 + Tr(S_a + S_b - 2 (S_a S_b)^(1/2)); the trace of the root is the sum of `_roots`.
+    The factor of S_a is cached with `a`: pass the moments that several calls share as `a`.
     """
     return max(_distance(a, b, _roots(a, b)), 0.0)
 
@@ -49,8 +48,7 @@ def shrunk(moments: Moments) -> tuple[Moments, float]:
     """Returns the moments with a covariance shrunk to the identity, and the identity's weight in [0, 1].
 
     The weight is that of oracle approximating shrinkage (Chen, Wiesel, Eldar & Hero, "Shrinkage Algorithms
-    for MMSE Covariance Estimation", IEEE TSP 2010, eq. 23) without its terms in 2 / d, as in scikit-learn; it
-    needs the moments only.
+    for MMSE Covariance Estimation", IEEE TSP 2010, eq. 23) without its terms in 2 / d, as in scikit-learn.
     """
     covariance, d = moments.covariance, len(moments.mean)
     variance, square = np.trace(covariance) / d, (covariance**2).mean()
@@ -76,10 +74,9 @@ def excess(moments: Moments, roots: FloatArray, weight: float = 0.0) -> float:
 
 
 def _roots(a: Moments, b: Moments) -> FloatArray:
-    """Returns the square roots (d,) of the eigenvalues of L' S_b L, where L L' = S_a.
+    """Returns the square roots (d,) of the eigenvalues of L' S_b L, where L L' = S_a; negative ones as 0.
 
-    Eigenvalues that rounding makes negative count as 0. LAPACK's sygst computes the product with a quarter of
-    the work of two matrix products.
+    LAPACK's sygst computes the product with a quarter of the work of two matrix products.
     """
     product, _ = dsygst(b.covariance.T, a.factor, itype=3, lower=1)
     return np.sqrt(eigvalsh(product, check_finite=False).clip(min=0))

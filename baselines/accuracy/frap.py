@@ -30,10 +30,7 @@ def tempered(p: FloatArray, t: float) -> FloatArray:
 
 
 def referee_temperature(p: FloatArray, referee: FloatArray) -> float:
-    """Returns the temperature at which the referee's probabilities have the smallest `divergence` from p.
-
-    Both are (n, k). The logarithm of the temperature is sought in [-4, 4].
-    """
+    """Returns the temperature at which the referee (n, k) is nearest to p (n, k)."""
     found = minimize_scalar(
         lambda log_t: divergence(p, tempered(referee, float(np.exp(log_t)))),
         bounds=LOG_RANGE,
@@ -45,9 +42,8 @@ def referee_temperature(p: FloatArray, referee: FloatArray) -> float:
 def fused_scores(observation: Observation) -> FloatArray:
     """Returns the score <p_b, p> of each image, (n,), in [0, 1], high if classifier and fusion agree surely.
 
-    The fusion is p = a p_b + (1 - a) p_r with a = c_b / (c_b + c_r), where p_b is the classifier's softmax,
-    p_r the referee's probabilities at its temperature on this set, and c_b and c_r the image's largest
-    probability in each.
+    The fusion is p = a p_b + (1 - a) p_r with a = c_b / (c_b + c_r): p_b and p_r are the probabilities of the
+    classifier and, at its temperature on this set, of the referee, and c_b and c_r the largest of each.
     """
     assert observation.referee is not None
     own = observation.probabilities

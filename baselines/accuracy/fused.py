@@ -42,9 +42,8 @@ def correctness_loss(
 ) -> tuple[float, FloatArray]:
     """Returns the mean negative log-likelihood of being right, and its gradient (2,) in the weights (a, b).
 
-    The probability that an image is classified correctly is the fused posterior of the predicted class, with
-    scores a z_own + b z_referee + tilt, where `tilt` (k,) is the logarithm of the ratio of the set's class
-    prior to the source's.
+    The chance of being right is the predicted class's softmax of a z_own + b z_referee + tilt, where `tilt`
+    (k,) is the logarithm of the ratio of the set's class prior to the source's.
     """
     rows = np.arange(len(correct))
     predicted = voices[0].argmax(axis=1)
@@ -62,11 +61,10 @@ def correctness_loss(
 def learnt_weights(
     sets: Sequence[tuple[FloatArray, BoolArray]], pi: FloatArray, start: FloatArray
 ) -> FloatArray:
-    """Returns the weights (a, b), both >= 0, that maximise the likelihood of being right or wrong.
+    """Returns the weights (a, b), >= 0, that maximise the mean over sets of the likelihood of being right.
 
-    Every set has the same weight. The class prior is the source's in the first round, and in the next rounds
-    the one that EM finds in each set with the weights of the round before. `sets` holds the log-probabilities
-    of each set, and True (n,) for images that are classified correctly; `pi` is the source's prior (k,).
+    The class prior is the source's `pi` (k,) in the first round, then EM's with the weights of the round
+    before.
     """
     weights, tilts = start, [np.zeros(len(pi))] * len(sets)
     for _ in range(ROUNDS):

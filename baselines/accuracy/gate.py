@@ -30,12 +30,7 @@ Named = Mapping[str, FloatArray]
 
 @dataclass(frozen=True)
 class Votes:
-    """Names of the estimates whose median is weighed against COTT.
-
-    Attributes:
-        near: Those that vote on a set that is near to the sets learnt from.
-        far: Those that vote on any other set.
-    """
+    """Names of the estimates in the median against COTT, for sets near to those learnt from, or far."""
 
     near: tuple[str, ...]
     far: tuple[str, ...]
@@ -84,18 +79,11 @@ class Scale:
 
 @dataclass(frozen=True)
 class Gate:
-    """The weight of COTT, a function of a set's row (`Scale.rows`), and who votes against it.
+    """The weight of COTT, a function of a set's row (`Scale.rows`), and who votes against it."""
 
-    Attributes:
-        weights: Intercept and weights of the log-odds of COTT's share, (1 + p,).
-        known: Rows of the sets learnt from, (m, 1 + p).
-        usual: Usual distance of a left-out set from these (`nearest`).
-        votes: Names of the estimates in the median.
-    """
-
-    weights: FloatArray
-    known: FloatArray
-    usual: float
+    weights: FloatArray  # intercept and weights of the log-odds of COTT's share, (1 + p,)
+    known: FloatArray  # rows of the sets learnt from, (m, 1 + p)
+    usual: float  # usual distance of a left-out set from these (`nearest`)
     votes: Votes
 
     @classmethod
@@ -106,10 +94,7 @@ class Gate:
         return cls(best.x, rows, usual, votes)
 
     def mix(self, rows: FloatArray, estimates: Named) -> FloatArray:
-        """Returns the weighed means (m,) of COTT and the median, for sets with these rows (m, 1 + p).
-
-        Of errors in place of estimates it returns the means' errors.
-        """
+        """Returns the weighed means (m,) of COTT and the median by rows (m, 1 + p), or their errors."""
         share = expit(rows @ self.weights)
         far = nearest(rows, self.known) > FAR * self.usual
         near_median, far_median = (median_of(estimates, names) for names in (self.votes.near, self.votes.far))
@@ -119,17 +104,11 @@ class Gate:
 def loss(
     weights: FloatArray, rows: FloatArray, cott: FloatArray, median: FloatArray
 ) -> tuple[float, FloatArray]:
-    """Returns the gate's loss and its gradient.
+    """Returns the gate's loss and its gradient by rows x (m, 1 + p), errors a of COTT and b of the median.
 
     With s_i = expit(w x_i) the error of set i is e_i = s_i a_i + (1 - s_i) b_i. The loss is the mean of
     sqrt(e_i^2 + WIDTH^2), Charbonnier's (ICIP 1994), plus RIDGE times the mean of w_j^2, where the intercept
     counts as 0. As ds / dw = s (1 - s) x, the gradient of e_i is s_i (1 - s_i) (a_i - b_i) x_i.
-
-    Args:
-        weights: Intercept and weights w, (1 + p,).
-        rows: x, (m, 1 + p).
-        cott: Errors a of COTT, (m,).
-        median: Errors b of the median, (m,).
     """
     share = expit(rows @ weights)
     error = share * cott + (1 - share) * median

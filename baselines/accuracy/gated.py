@@ -62,15 +62,10 @@ WITH_REFEREE = {"classifier": OF_CLASSIFIER, **BOTH}
 
 @dataclass(frozen=True)
 class Regression:
-    """A logistic regression of whether an image is classed rightly.
+    """A logistic regression of whether an image is classed rightly."""
 
-    Attributes:
-        columns: Names of the p columns of evidence that it reads.
-        weights: Intercept and weights, (1 + p,).
-    """
-
-    columns: tuple[str, ...]
-    weights: FloatArray
+    columns: tuple[str, ...]  # names of the p columns of evidence that it reads
+    weights: FloatArray  # intercept and weights, (1 + p,)
 
     @classmethod
     def fit(cls, columns: tuple[str, ...], examples: "Examples") -> "Regression":
@@ -86,18 +81,11 @@ class Regression:
 
 @dataclass(frozen=True)
 class Examples:
-    """What is learnt from: the source, the meta-train sets, and copies of these with few of their classes.
+    """What is learnt from: the source, the meta-train sets, and copies of these with few of their classes."""
 
-    Attributes:
-        readings: What is read from each of the m examples.
-        correct: Whether each of its images is classed rightly.
-        of: The meta-train set that each is made from, ascending; -1 for the source. A set comes before its
-            copies. (m,)
-    """
-
-    readings: Sequence[Reading]
-    correct: Sequence[BoolArray]
-    of: IntArray
+    readings: Sequence[Reading]  # what is read from each of the m examples
+    correct: Sequence[BoolArray]  # whether each of its images is classed rightly
+    of: IntArray  # the meta-train set of each, ascending, before its copies; -1 for the source, (m,)
 
     @cached_property
     def accuracies(self) -> FloatArray:
@@ -122,19 +110,12 @@ class Examples:
 
 @dataclass(frozen=True)
 class Block:
-    """A block of operations that is left out.
+    """A block of operations that is left out."""
 
-    Attributes:
-        inside: Whether an example is made from a meta-train set with one of the operations, (m,).
-        sets: Rows of these sets themselves, without their copies.
-        regressions: Those fitted to the examples outside.
-        errors: The errors of all m examples with these regressions.
-    """
-
-    inside: BoolArray
-    sets: IntArray
-    regressions: Mapping[str, Regression]
-    errors: Named
+    inside: BoolArray  # whether an example is made from a meta-train set with one of them, (m,)
+    sets: IntArray  # rows of these sets themselves, without their copies
+    regressions: Mapping[str, Regression]  # fitted to the examples outside
+    errors: Named  # of all m examples with these regressions
 
     @classmethod
     def of(cls, examples: Examples, sets: IntArray) -> "Block":
@@ -250,10 +231,7 @@ def _labelled(meta: MetaTrain, i: int) -> tuple[Observation, BoolArray, IntArray
 def rows_of_few_classes(
     labels: IntArray | None, copies: int, most: int, rng: np.random.Generator
 ) -> list[IntArray]:
-    """Returns the rows of each copy of a set: all images of 1 to `most` of its classes, drawn evenly.
-
-    There is none if the labels (n,) are unknown, or if `most` is a single class.
-    """
+    """Returns the rows of each copy: all images of 1 to `most` of its classes, drawn evenly."""
     if labels is None or most <= 1:
         return []
     rows = []
@@ -265,10 +243,7 @@ def rows_of_few_classes(
 
 
 def fit_regressions(examples: Examples) -> dict[str, Regression]:
-    """Returns the regressions fitted to the examples, by name.
-
-    One alone, which no median guards, is fitted again without the sets that it misses most.
-    """
+    """Returns the regressions by name; one alone is fitted again without the sets that it misses most."""
     if examples.readings[0].has_referee:
         return {name: Regression.fit(columns, examples) for name, columns in WITH_REFEREE.items()}
     first = {name: Regression.fit(columns, examples) for name, columns in LONE.items()}
@@ -280,8 +255,8 @@ def fit_regressions(examples: Examples) -> dict[str, Regression]:
 def logistic(rows: FloatArray, correct: BoolArray) -> FloatArray:
     """Returns intercept and weights (1 + p,) of the logistic regression of `correct` (n,) on rows (n, p).
 
-    Columns are standardised for scikit-learn's penalty of C = 1. Two images at the mean are added, one right
-    and one wrong, so that no set is certain, as Laplace's rule of succession adds them to a share.
+    Two images at the mean are added, one right and one wrong, so that no set is certain, as Laplace's rule of
+    succession adds them to a share.
     """
     mean = rows.mean(axis=0)
     deviation = np.maximum(rows.std(axis=0), TINY)
@@ -300,10 +275,7 @@ def estimates(regressions: Mapping[str, Regression], reading: Reading) -> dict[s
 
 
 def errors_on_new_operations(left_out: Sequence[Block]) -> Named:
-    """Returns each example's errors, averaged over the blocks that it is inside of.
-
-    What no block touches, such as the source, has the mean of all.
-    """
+    """Returns each example's errors, averaged over the blocks that it is in; over all if it is in none."""
     inside = np.array([block.inside for block in left_out])
     weights = inside | ~inside.any(axis=0)
     return {
@@ -318,10 +290,9 @@ def fewest_operations(families: Iterable[frozenset[str]]) -> int:
 
 
 def for_several_operations(errors: Named, operations: int) -> Named:
-    """Returns the errors that the gate learns from, where the classifier's regression errs by a factor more.
+    """Returns the errors that the gate learns from: of sets of m operations, m ** 0.5 times the classifier's.
 
-    Where every set has several operations, of a left-out set's those left out are but a part. A new set's are
-    all new: if each adds an independent error, that of m operations is m ** 0.5 times that of one.
+    Those of a new set are all new, not only those left out; each is taken to add an independent error.
     """
     return {**errors, "classifier": errors["classifier"] * operations**0.5}
 

@@ -24,10 +24,7 @@ def uniform_cross_entropy(logits: FloatArray) -> float:
 
 
 def taylor_softmax(logits: FloatArray) -> FloatArray:
-    """Returns v - min(v), divided by its sum, where v = 1 + q + q^2 / 2 for each row q of the logits, (n, k).
-
-    The rows sum to 1. A row of equal logits becomes uniform, as in a softmax (in the authors' code, zero).
-    """
+    """Returns v - min(v) over its sum, v = 1 + q + q^2 / 2 of each row q (k,); uniform if all are equal."""
     values = 1 + logits + logits**2 / 2
     values -= values.min(axis=1, keepdims=True)
     sums = values.sum(axis=1, keepdims=True)

@@ -62,11 +62,7 @@ class ProjNorm(Measured):
         return self.line_.predict(rows)
 
     def _state(self) -> dict[str, Any]:
-        return {
-            "classifier": self.classifier_,
-            "reference": self.reference_.numpy(),
-            **self._table.state(),
-        }
+        return {"classifier": self.classifier_, "reference": self.reference_.numpy(), **self._table.state()}
 
     def _restore(self, state: Mapping[str, Any]) -> None:
         import torch

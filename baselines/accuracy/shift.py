@@ -25,22 +25,14 @@ TINY = 1e-9
 class Shift:
     """What tells a set from labelled images that are weighted to have its class shares.
 
-    Attributes:
-        shares: Class shares of the set by EM, (k,).
-        distance: Wasserstein distance between the log-odds of the confidences, in standard deviations of the
-            labelled images'; near 0 where only the class shares differ.
-        moved: Root of the Frechet distance of the features over the trace of their covariance; 0 without
-            features, or where chance explains it.
-        outside: The larger distance by confidences or features, divided by the usual one between parts of the
-            labelled images that are as large as the set: nine of ten parts are below 1.
-        scale: The factor by which the set's logits seem to have been multiplied; 1 where nothing says so.
+    Near 0 are both distances where only the class shares differ.
     """
 
-    shares: FloatArray
-    distance: float
-    moved: float
-    outside: float
-    scale: float
+    shares: FloatArray  # class shares of the set by EM, (k,)
+    distance: float  # Wasserstein, between log-odds of confidences, in the labelled images' deviations
+    moved: float  # root of the Frechet distance of the features over the trace of their covariance
+    outside: float  # the larger distance over that of parts of labelled images: nine of ten are below 1
+    scale: float  # by which the set's logits seem to have been multiplied; 1 where nothing says so
 
 
 @once
@@ -59,8 +51,8 @@ class Labelled:
     def shift(self, seen: Observation) -> Shift:
         """Returns how a set differs from the labelled images.
 
-        Under label shift alone, p(x | y) is unchanged, and so labelled images with the weights q / pi of
-        their classes have the set's confidences and features; what is left is another kind of shift.
+        Under label shift alone, labelled images with the weights q / pi of their classes have the set's
+        confidences and features; what is left is another kind of shift.
         """
         source = self.source
         prior = shares(seen, source)
@@ -113,10 +105,7 @@ class Labelled:
         return np.array([apart / max(known.std(), TINY), moved])
 
     def _scale(self, seen: Observation, usual: float) -> float:
-        """Returns the factor after whose removal the confidences fit those of the labelled images.
-
-        It is 1 unless they are far before, and within a share `FITS` of the usual distance after.
-        """
+        """Returns the factor without which far confidences fit the labelled ones (`FITS`); 1 without one."""
         known = _known(self.source)
         spread = max(float(known.std()), TINY)
 

@@ -5,7 +5,7 @@ Learner", 2007. The choice of indicators was made for this kit.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 
@@ -74,65 +74,42 @@ ALPHAS = (0.1, 1.0, 10.0, 100.0)
 """Penalties of the ridge regressions."""
 SOURCE = "identity"
 """The "operation" of the unchanged source."""
+Candidate = tuple[tuple[str, ...], Callable[[], RegressorMixin] | None]
+"""Names of columns, and what makes their regressor; None if the only column is an accuracy in log-odds."""
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A regression of accuracy on some of the columns.
+def candidates() -> dict[str, Candidate]:
+    """Returns trees on all columns, `DIRECT`, and ridge on unions of groups with each penalty, by name."""
+    every: dict[str, Candidate] = {"all lightgbm": (COLUMNS, lightgbm)}
+    every |= {name: ((name,), None) for name in DIRECT}
+    for groups in (each for size in (1, 2, 3) for each in combinations(GROUPS, size)):
+        columns = tuple(name for group in groups for name in GROUPS[group])
+        for alpha in ALPHAS:
+            every[f"{'+'.join(groups)} ridge {alpha:g}"] = columns, partial(LogOddsRidge, alpha)
+    return every
 
-    Attributes:
-        name: Name of the candidate.
-        columns: Names of its columns.
-        make: Function that returns a new, unfitted regressor; None for the accuracy whose log-odds are the
-            only column, as it is.
+
+def fit_candidate(
+    candidate: Candidate, rows: FloatArray, targets: FloatArray
+) -> Callable[[FloatArray], FloatArray]:
+    """Returns the fitted candidate, a function from rows (m, p) to accuracies (m,) in [0, 1].
+
+    Values that lie more than one standard deviation outside the known range are moved to that limit, so that
+    regressions extrapolate a little, but not without bound.
     """
-
-    name: str
-    columns: tuple[str, ...]
-    make: Callable[[], RegressorMixin] | None
-
-    def fit(self, rows: FloatArray, targets: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        """Returns the fitted candidate, a function from rows (m, p) to accuracies (m,) in [0, 1].
-
-        Values that lie more than one standard deviation outside the known range are moved to that limit, so
-        that regressions extrapolate a little, but not without bound.
-        """
-        places = [COLUMNS.index(name) for name in self.columns]
-        known = rows[:, places]
-        low, high = known.min(axis=0) - known.std(axis=0), known.max(axis=0) + known.std(axis=0)
-        if self.make is None:
-            return partial(_as_it_is, places, low, high)
-        return partial(_regressed, self.make().fit(known, targets), places, low, high)
+    columns, make = candidate
+    places = [COLUMNS.index(name) for name in columns]
+    known = rows[:, places]
+    low, high = known.min(axis=0) - known.std(axis=0), known.max(axis=0) + known.std(axis=0)
+    return partial(_predicted, make and make().fit(known, targets), places, low, high)
 
 
-def _as_it_is(places: Sequence[int], low: FloatArray, high: FloatArray, rows: FloatArray) -> FloatArray:
-    """Returns the accuracies (m,) whose log-odds are the only column."""
-    return expit(np.clip(rows[:, places], low, high)[:, 0])
-
-
-def _regressed(
-    model: RegressorMixin, places: Sequence[int], low: FloatArray, high: FloatArray, rows: FloatArray
+def _predicted(
+    model: RegressorMixin | None, places: Sequence[int], low: FloatArray, high: FloatArray, rows: FloatArray
 ) -> FloatArray:
-    """Returns the accuracies (m,) that a fitted regressor predicts within limits of its columns."""
-    return np.clip(model.predict(np.clip(rows[:, places], low, high)), 0.0, 1.0)
-
-
-def candidates() -> list[Candidate]:
-    """Returns ridge on every union of groups with every penalty, trees on all columns, and `DIRECT`."""
-    unions = [groups for size in (1, 2, 3) for groups in combinations(GROUPS, size)]
-    return [
-        Candidate("all lightgbm", COLUMNS, lightgbm),
-        *(Candidate(name, (name,), None) for name in DIRECT),
-        *(
-            Candidate(
-                f"{'+'.join(groups)} ridge {alpha:g}",
-                tuple(name for group in groups for name in GROUPS[group]),
-                partial(LogOddsRidge, alpha),
-            )
-            for groups in unions
-            for alpha in ALPHAS
-        ),
-    ]
+    """Returns accuracies (m,) by a regressor within limits of its columns, or without one by log-odds."""
+    values = np.clip(rows[:, places], low, high)
+    return expit(values[:, 0]) if model is None else np.clip(model.predict(values), 0.0, 1.0)
 
 
 def convex_weights(
@@ -140,8 +117,8 @@ def convex_weights(
 ) -> FloatArray:
     """Returns weights (c,), >= 0 and of sum 1, with which the mean of c candidates is closest to the truth.
 
-    Found by non-negative least squares, then divided by the sum. Every fold j has predictions (m_j, c), true
-    accuracies (m_j,) and a weight in `shares`.
+    Of non-negative least squares; fold j has predictions (m_j, c), accuracies (m_j,) and a weight in
+    `shares`.
     """
     scales = [np.sqrt(share / len(each)) for share, each in zip(shares, truth, strict=True)]
     left, right = (
@@ -160,11 +137,7 @@ def fold_shares(parts: Sequence[Fold]) -> list[float]:
 
 
 def other_priors(observation: Observation, rng: np.random.Generator) -> tuple[Observation, IntArray]:
-    """Returns a set of half as many images, drawn with other shares of the predicted classes, and their rows.
-
-    The shares are drawn uniformly from the simplex, and the images of a class with replacement. The set has
-    no moments.
-    """
+    """Returns a set of half as many images, with random shares of predicted classes, and their rows."""
     _, members, counts = np.unique(observation.predicted, return_inverse=True, return_counts=True)
     shares = rng.dirichlet(np.ones(len(counts)))
     chances = (shares / counts)[members]
@@ -221,13 +194,16 @@ class Stack(Measured):
         predictions = []
         for fold in parts:
             rows, targets = table.rows[fold.train], table.targets[fold.train]
-            found = [each.fit(rows, targets)(table.rows[fold.test]) for each in every]
+            found = [fit_candidate(each, rows, targets)(table.rows[fold.test]) for each in every.values()]
             predictions.append(np.column_stack(found))
         truth = [table.targets[fold.test] for fold in parts]
         weights = convex_weights(predictions, truth, fold_shares(parts))
-        chosen = [(float(weight), each) for weight, each in zip(weights, every, strict=True) if weight > 0]
-        self.weights_ = {each.name: weight for weight, each in chosen}
-        self._members = [(weight, each.fit(table.rows, table.targets)) for weight, each in chosen]
+        pairs = zip(every, weights.tolist(), strict=True)
+        self.weights_ = {name: weight for name, weight in pairs if weight > 0}
+        self._members = [
+            (weight, fit_candidate(every[name], table.rows, table.targets))
+            for name, weight in self.weights_.items()
+        ]
 
     def _estimate(self, rows: FloatArray) -> FloatArray:
         return np.sum([weight * member(rows) for weight, member in self._members], axis=0)

@@ -42,12 +42,7 @@ def non_inferiority(target: FloatArray, reference: FloatArray, margin: float) ->
 
 
 def signals(observation: Observation) -> FloatArray:
-    """Returns seven numbers per image that indicate whether it is classified correctly, float64 (n, 7).
-
-    They are the log-odds of the confidence, the entropy, the difference of the two largest probabilities, the
-    largest logit, the logits' standard deviation, their log-sum-exp (energy), and the mean log-probability of
-    the other classes.
-    """
+    """Returns seven numbers per image that indicate whether it is classified correctly, float64 (n, 7)."""
     logits = observation.logits.astype(np.float64)
     energy = logsumexp(logits)
     p = softmax(logits)
@@ -88,10 +83,7 @@ class Suitability(Estimator):
             self.reference_[part] = self._applied(rows[part], self._learnt(rows[~part], right[~part]))
 
     def _learnt(self, rows: FloatArray, right: BoolArray) -> FloatArray:
-        """Returns the coefficients followed by the intercept, (8,).
-
-        If all or no images are classified correctly, the coefficients are 0.
-        """
+        """Returns the coefficients, then the intercept, (8,); the former are 0 if all or none are right."""
         none = np.zeros(rows.shape[1])
         if len(right) == 0 or right.all() or not right.any():
             share = (right.sum() + 0.5) / (len(right) + 1)

@@ -38,17 +38,11 @@ VIEWS = (*ROTATED, "grey", f"{PEER}other", f"{REFEREE}other")
 
 @dataclass(frozen=True)
 class Check:
-    """The result of checking one rule.
-
-    Attributes:
-        rule: Name of the rule.
-        problem: Description of the violation; "" if the method keeps the rule.
-        error: The exception that the method raised; None for none.
-    """
+    """The result of checking one rule."""
 
     rule: str
-    problem: str = ""
-    error: BaseException | None = None
+    problem: str = ""  # the violation; "" if the method keeps the rule
+    error: BaseException | None = None  # what the method raised
 
     def __str__(self) -> str:
         return f"FAIL {self.rule}: {self.problem}" if self.problem else f"ok   {self.rule}"
@@ -147,10 +141,7 @@ def example_mixes() -> MetaTrain:
 
 
 class Trial:
-    """A method on artificial sets of a track, fitted once for all rules.
-
-    Every rule gets new sets, so that a method that changes them breaks only the rule against changing them.
-    """
+    """A method on artificial sets of a track, fitted once; every rule gets new sets, which it may change."""
 
     def __init__(self, method: Estimator, track: str) -> None:
         self.method = method
@@ -177,16 +168,9 @@ class Trial:
 
 
 def check_method(method: Estimator, track: str = "accuracy") -> list[Check]:
-    """Check every rule of the contract on fresh clones of `method`, with artificial observations of a track.
+    """Returns a `Check` for each rule of the contract; the first alone if the method cannot predict at all.
 
     An exception inside the method counts as a violation of that rule; the suite itself does not raise it.
-
-    Args:
-        method: The method, which is not changed.
-        track: "accuracy" or "ood".
-
-    Returns:
-        One `Check` per rule; the first one alone if the method cannot fit and predict at all.
     """
     trial, checks = Trial(method, track), list[Check]()
     for rule, check in RULES.items():

@@ -253,19 +253,12 @@ def _first_line(documented: object) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """The training data of `Measured`: r rows, of which the first m are the meta-train sets in order.
+    """The training data of `Measured`: r rows, of which the first m are the meta-train sets in order."""
 
-    Attributes:
-        rows: Numbers that describe each set, float64 (r, p), finite.
-        targets: Accuracies, float64 (r,).
-        families: Operations of each row.
-        of: Index of the meta-train set from which each row was made, int64 (r,); -1 for none.
-    """
-
-    rows: FloatArray
-    targets: FloatArray
-    families: Sequence[frozenset[str]]
-    of: IntArray
+    rows: FloatArray  # numbers that describe each set, float64 (r, p), finite
+    targets: FloatArray  # accuracies, float64 (r,)
+    families: Sequence[frozenset[str]]  # operations of each row
+    of: IntArray  # index of the meta-train set of each row, (r,); -1 for none
 
     def take(self, kept: BoolArray) -> "Table":
         """Returns the rows where `kept` (r,) is True."""

@@ -26,30 +26,19 @@ TESTED = 0.25
 
 @dataclass(frozen=True)
 class Fold:
-    """One fold of a cross-validation.
-
-    Attributes:
-        operation: Name of the operation that is left out of training.
-        train: Indices of the sets to train on, int64, none of which has the operation.
-        test: Indices of the sets to test on, int64.
-    """
+    """One fold of a cross-validation, which leaves an operation out of training."""
 
     operation: str
-    train: IntArray
-    test: IntArray
+    train: IntArray  # indices of the sets to train on, none of which has the operation
+    test: IntArray  # indices of the sets to test on
 
 
 def folds(families: Sequence[frozenset[str]], tested: Sequence[frozenset[str]] | None = None) -> list[Fold]:
     """Returns one fold for each operation, in alphabetical order, which tests on the sets with it.
 
-    A set with three operations is tested three times, each time by a model that was trained without one of
-    them; a set without operations is never tested. An operation that leaves fewer than two sets to train on
-    gets no fold. If no operation can be left out (every set has all of them), the sets are dealt in turn to
-    five folds.
-
-    Args:
-        families: Operations of each set, or in the OOD track the family of its OOD images.
-        tested: The same of other sets to test on; None to test on those that are trained on.
+    A set with three operations is tested three times; one without is never tested. An operation that leaves
+    fewer than two sets to train on gets no fold. If none can be left out, the sets are dealt in turn to five
+    folds. `tested` has the operations of other sets to test on.
     """
     parts = {each: [each] for each in _all(tested or families)}
     found = leaving_out(parts, families, tested)
@@ -60,11 +49,8 @@ def blocks(families: Sequence[frozenset[str]], count: int = 4) -> list[Fold]:
     """Returns `count` folds that each test on the sets with one block of operations, and train on the others.
 
     Operations are dealt to the blocks in alphabetical order; a set is tested in the folds of all its
-    operations. This is harder than `folds` and takes fewer fits. If a block leaves fewer than two sets to
-    train on, all sets are dealt in turn to `count` folds.
-
-    Raises:
-        ValueError: there are fewer than three sets.
+    operations. If a block leaves fewer than two sets to train on, all sets are dealt in turn to `count`
+    folds.
     """
     operations = _all(families)
     parts = [operations[start::count] for start in range(min(count, len(operations)))]
@@ -106,10 +92,7 @@ def _in_turn(m: int, count: int) -> list[Fold]:
 
 
 def random_folds(meta: MetaTrain, splits: int) -> list[Fold]:
-    """Returns the Gscore paper's random splits (sec. 6.1: 150 sets to 50), each testing on some OOD sets.
-
-    OOD sets of one collection may be on both sides. If the names of OOD sets are unknown, families are used.
-    """
+    """Returns the Gscore paper's random splits (sec. 6.1: 150 sets to 50), of families without names."""
     of = [frozenset({name}) for name in meta.ood_sets] or list(meta.families)
     every = _all(of)
     count = max(round(TESTED * len(every)), 1)
@@ -135,11 +118,7 @@ def subset(meta: MetaTrain, rows: IntArray) -> MetaTrain:
 
 
 def side_of(meta: MetaTrain, side: int) -> list[IntArray]:
-    """Returns, per set, the indices (int64) of its images that are made from base images on one side, 0 or 1.
-
-    Base images with even indices are on side 0, the others on side 1. A set without an image on the side
-    keeps all its images, and so does every set if the base images are unknown.
-    """
+    """Returns each set's rows from base images of even (side 0) or odd index (1); all if there are none."""
     found = []
     for i, correct in enumerate(meta.correct):
         rows = np.flatnonzero(meta.bases[i] % 2 == side) if meta.bases else np.arange(len(correct))

@@ -46,11 +46,7 @@ def predict_each(name: str, method: Estimator, subject: str, sets: Sequence[Seen
 
 
 def told(error: BaseException, folder: Path | None) -> str:
-    """Returns the exception in one line: its type, its message, and the last place in a file of `folder`.
-
-    >>> told(ZeroDivisionError("division by zero"), None)
-    'ZeroDivisionError: division by zero'
-    """
+    """Returns the exception in one line: its type, its message, and the last place in a file of `folder`."""
     message = " ".join(str(error).split())
     if len(message) > LONGEST:
         message = f"{message[:LONGEST]} ..."

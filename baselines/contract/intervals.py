@@ -24,20 +24,14 @@ distance is far."""
 
 @dataclass(frozen=True)
 class Remoteness:
-    """The distance of a set from the meta-train sets, relative to the distance between operations.
+    """The distance of a set from the nearest meta-train set, relative to the distance between operations.
 
     Two descriptions of a set need no labels: the mean of its softmax outputs, which depends on its classes,
-    and its mean confidence, which depends on the strength of a shift. Distances are Euclidean, to the nearest
-    meta-train set.
-
-    Attributes:
-        known: Both descriptions of the m meta-train sets, (m, k) and (m, 1).
-        usual: For both descriptions, the distance within which a share `USUAL` of the sets with an operation
-            are from the meta-train sets without it.
+    and its mean confidence, which depends on the strength of a shift.
     """
 
-    known: tuple[FloatArray, FloatArray]
-    usual: tuple[float, float]
+    known: tuple[FloatArray, FloatArray]  # both descriptions of the m meta-train sets, (m, k) and (m, 1)
+    usual: tuple[float, float]  # within which a share `USUAL` of the left-out sets are
 
     @classmethod
     def of(cls, sets: Sequence[Seen], parts: Sequence[Fold]) -> "Remoteness":
@@ -70,25 +64,19 @@ def _nearest(rows: FloatArray, known: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class CrossConformal:
-    """Intervals from a method's errors on left-out operations.
+    """Intervals from a method's errors on left-out operations."""
 
-    Attributes:
-        predict: Function that returns the predictions (J,) for a set of the models of all J folds.
-        residuals: For each fold, |prediction - accuracy| of the sets that the fold tests on.
-        remoteness: Gives the factor for the residuals of a set that is far from all of these.
-    """
-
-    predict: Callable[[Seen], FloatArray]
-    residuals: Sequence[FloatArray]
-    remoteness: Remoteness
+    predict: Callable[[Seen], FloatArray]  # predictions (J,) for a set of the models of all J folds
+    residuals: Sequence[FloatArray]  # of each fold, |prediction - accuracy|
+    remoteness: Remoteness  # factor for the residuals of a set that is far from all of these
 
     def interval(self, observation: Seen, level: float) -> tuple[float, float]:
         """Returns the low and the high end of the interval for one set; they may be outside [0, 1].
 
         Every residual R of fold j's model f_j gives the candidates f_j(x) - c R and f_j(x) + c R, where c is
         the set's distance (`Remoteness`), at least 1; low and high are their lower and upper quantile at
-        `level`. The interval is wider if the models disagree. Every fold has the same weight, regardless of
-        its number of sets. If there are too few residuals for the level, an end is infinite.
+        `level`. Every fold has the same weight. If there are too few residuals for the level, an end is
+        infinite.
         """
         centres = self.predict(observation)
         factor = max(self.remoteness.distance(observation), 1.0)
@@ -112,21 +100,13 @@ POWER = 6
 
 
 class Constants(NamedTuple):
-    """Numbers that minimise the interval score over families of shifts.
+    """Numbers that minimise the interval score over families of shifts."""
 
-    Attributes:
-        turn: Distance at which COTT under the source's prior has half of the weight.
-        floor: Standard deviation of the error, a fraction, where nothing else tells of one.
-        apart: Factor of the distance of the confidences.
-        turning: Factor of the gap between the two readings, where both have half of the weight.
-        moved: Factor of the distance of the features.
-    """
-
-    turn: float
-    floor: float
-    apart: float
-    turning: float
-    moved: float
+    turn: float  # distance at which COTT under the source's prior has half of the weight
+    floor: float  # standard deviation of the error, a fraction, where nothing else tells of one
+    apart: float  # factor of the distance of the confidences
+    turning: float  # factor of the gap between the two readings, where both have half of the weight
+    moved: float  # factor of the distance of the features
 
 
 CONSTANTS = Constants(turn=0.56, floor=0.004, apart=0.16, turning=0.46, moved=0.07)
@@ -135,22 +115,14 @@ WITH_META_TRAIN = CONSTANTS._replace(apart=0.08)
 
 
 class Signs(NamedTuple):
-    """What the interval of a set is made of; all are fractions but the distances.
+    """What the interval of a set is made of; all are fractions but the distances."""
 
-    Attributes:
-        mean: Mean of the methods that read the set as one with other class shares.
-        gap: How far below this COTT under the source's prior lies, at least 0.
-        spread: Standard deviation between the methods.
-        sampling: Standard deviation of both accuracies by the numbers of images.
-        distance, moved: Distances of confidences and features (`Shift`).
-    """
-
-    mean: float
-    gap: float
-    spread: float
-    sampling: float
-    distance: float
-    moved: float
+    mean: float  # of the methods that read the set as one with other class shares
+    gap: float  # how far below this COTT under the source's prior lies, at least 0
+    spread: float  # standard deviation between the methods
+    sampling: float  # standard deviation of both accuracies by the numbers of images
+    distance: float  # of confidences (`Shift`)
+    moved: float  # distance of features (`Shift`)
 
 
 def judged(signs: Signs, constants: Constants = CONSTANTS) -> tuple[FloatArray, FloatArray]:

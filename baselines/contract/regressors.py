@@ -16,22 +16,14 @@ EDGE = 0.005
 
 
 def log_odds(fractions: ArrayLike) -> FloatArray:
-    """Returns log(p / (1 - p)) of fractions p in [0, 1], clipped to [0.005, 0.995]; same shape.
-
-    >>> log_odds([0.5, 0.9, 1.0]).round(2).tolist()
-    [0.0, 2.2, 5.29]
-    """
+    """Returns log(p / (1 - p)) of fractions p in [0, 1], clipped to [0.005, 0.995]; same shape."""
     return logit(np.clip(np.asarray(fractions, np.float64), EDGE, 1 - EDGE))
 
 
 class LogOddsRidge(RegressorMixin, BaseEstimator):
-    """Ridge regression of accuracy, in log-odds, on standardised indicators; it predicts accuracies.
+    """Ridge regression of accuracy, in log-odds, on standardised indicators; `alpha` is the penalty.
 
-    `stack` fits hundreds of them. They are solved here, since the input checks of scikit-learn's scaler,
-    pipeline and transformed target take a hundred times as long as the solution.
-
-    Args:
-        alpha: Penalty on the squared weights of the standardised indicators, above 0.
+    `stack` fits hundreds of them: the checks of scikit-learn's pipeline take a hundred times as long as this.
     """
 
     def __init__(self, alpha: float = 1.0) -> None:
@@ -55,10 +47,7 @@ class LogOddsRidge(RegressorMixin, BaseEstimator):
 
 
 def lightgbm() -> RegressorMixin:
-    """Returns gradient-boosted trees, small enough for some hundreds of sets.
-
-    Outside the range of the meta-train sets' indicators, trees are constant.
-    """
+    """Returns gradient-boosted trees, small enough for some hundreds of sets; constant beyond their range."""
     import torch  # noqa: F401 (first, so that LightGBM uses the OpenMP runtime that torch loads)
     from lightgbm import LGBMRegressor
 

@@ -26,17 +26,7 @@ State = Mapping[str, object]
 
 
 def write_saved(path: Path, method: str, parameters: State, state: State) -> None:
-    """Write a fitted method, atomically; the same method always gives the same bytes.
-
-    Args:
-        path: Path of the file, `.safetensors` by convention.
-        method: Name that identifies the method when the file is read.
-        parameters: Parameters of the constructor.
-        state: Fitted state.
-
-    Raises:
-        UnusableInput: a value cannot be saved; the message names the attribute.
-    """
+    """Write a fitted method, atomically; equal methods give equal bytes, what cannot be saved is refused."""
     arrays: dict[str, NDArray[Any]] = {}
     document = {
         "format": FORMAT,

@@ -19,11 +19,7 @@ LEAST_VARIANCE = 1e-6
 
 
 def gaussian_mixture(ordered: FloatArray) -> GaussianMixture | None:
-    """Returns two Gaussians fitted by expectation maximisation to scores (n,) in ascending order.
-
-    Returns None if all scores are equal. The fit starts from the exact optimum of K-means, in place of
-    scikit-learn's random start.
-    """
+    """Returns two Gaussians fitted by EM to ascending scores (n,) from K-means's optimum, if they differ."""
     low, high = two_means(ordered)
     count = int((ordered <= (low + high) / 2).sum())
     if not 0 < count < len(ordered):

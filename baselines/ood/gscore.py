@@ -13,7 +13,6 @@ import numpy as np
 
 from baselines.contract.estimator import Measured, Table
 from baselines.contract.regressors import make_regressor
-from baselines.ood.scored import reference_scores
 from starter.observing.observation import ScoredMix, Source
 from submission.arrays import BoolArray, FloatArray
 from submission.errors import UnusableInput
@@ -23,6 +22,15 @@ COARSE = 10
 """Step of the first search over TAUS; then all values up to the neighbouring steps are tried."""
 ROUNDING = 1e-12
 """Smallest variance of a part, as a share of the variance of the mix; smaller ones are rounding errors."""
+
+
+def reference_scores(source: Source) -> FloatArray:
+    """Returns the scores of the in-distribution reference in ascending order, float64 (r,)."""
+    if source.scores is None:
+        raise UnusableInput(
+            "this method is of the OOD track (--track ood): it reads an OOD detector's scores"
+        )
+    return np.sort(source.scores)
 
 
 def wasserstein(means: FloatArray, sds: FloatArray) -> FloatArray:
@@ -43,10 +51,9 @@ DISTANCES: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
 
 
 def part(scores: FloatArray, likeness: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Returns means and standard deviations (2, t) of the IND and the OOD part at every tau of TAUS.
+    """Returns means and deviations (2, t) of the IND and the OOD part at every tau, and usable taus (t,).
 
-    Scores (n,) with a likeness (n,) above tau are IND. Also returns True (t,) for usable taus, at which both
-    parts have two different scores. At other taus the values of the parts have no meaning.
+    Scores (n,) with a likeness (n,) above tau are IND; at a usable tau both parts have two different scores.
     """
     order = np.argsort(-likeness, kind="stable")
     centre = scores.mean()
@@ -95,10 +102,9 @@ class Gscore(Measured):
         return self.gscores(mix.scores)
 
     def gscores(self, scores: FloatArray) -> FloatArray:
-        """Returns the Gscore at every tau, followed by 1 for each usable tau and 0 for others, (2 t,).
+        """Returns the Gscore at every tau, then 1 for each usable tau and 0 for others, (2 t,), after `know`.
 
-        At a tau that is not usable, the Gscore is that of the nearest usable tau, or 0 if there is none. The
-        scores (n,) may be in any order. Call `fit` or `know` first.
+        At a tau that is not usable, it is that of the nearest usable tau, or 0 if there is none.
         """
         scores = (np.sort(scores) - self.mean_) / self.sd_
         means, sds, usable = part(scores, self._likeness(scores))
@@ -121,8 +127,7 @@ class Gscore(Measured):
 def search_tau(gscores: FloatArray, usable: BoolArray, targets: FloatArray) -> int:
     """Returns the index into TAUS with the smallest loss of a linear regression (sec. 5.2, appendix B).
 
-    `gscores` are those of m mixes at every tau, (m, t), and `usable` is True (m, t) if both parts of the mix
-    are. A tau that is not usable for some mix is skipped; if every tau is, those for most mixes are kept.
+    Gscores and `usable` are (m, t). A tau that is not usable for some mix counts only if all taus are such.
     """
     empty = (~usable).sum(axis=0)
     losses = np.where(empty == empty.min(), _losses(gscores, targets), np.inf)

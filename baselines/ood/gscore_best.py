@@ -17,10 +17,9 @@ from sklearn.preprocessing import StandardScaler
 from baselines.contract.estimator import Measured, Table
 from baselines.contract.families import FEWEST, blocks
 from baselines.contract.regressors import lightgbm
-from baselines.ood.gscore import part, wasserstein
+from baselines.ood.gscore import part, reference_scores, wasserstein
 from baselines.ood.kmeans import two_means
 from baselines.ood.plugin import detection_metric, ind_share, plug_in
-from baselines.ood.scored import reference_scores
 from starter.observing.observation import MetaTrain, ScoredMix, Source
 from submission.arrays import BoolArray, FloatArray, IntArray
 
@@ -43,10 +42,10 @@ EVEN = np.full(4, 0.5)
 def evidence(mix: FloatArray, reference: FloatArray, metric: str) -> FloatArray:
     """Returns numbers that describe a mix, float64 (27,); the first is a plug-in estimate of the metric.
 
-    The others are two further plug-in estimates, the three IND shares, the shares of the mix below the
-    reference's quantiles, UDE's Gscores, and of the normal scores the distance of K-means's centres, the mean
-    and the standard deviation; the last is log n. All depend only on the ranks of the mix's scores (n,) among
-    the reference's (r,), ascending, so that monotone transformations of a detector's scores change nothing.
+    The others are two further such estimates, the three IND shares, the shares below the reference's
+    quantiles, UDE's Gscores, the distance of K-means's centres, mean and standard deviation of the normal
+    scores, and log n. All depend only on the ranks of the mix's scores (n,) among the reference's (r,),
+    ascending.
     """
     ordered = np.sort(mix)
     shares = [ind_share(ordered, reference, delta) for delta in DELTAS]
@@ -70,10 +69,9 @@ def _ranks(scores: FloatArray, reference: FloatArray) -> FloatArray:
 
 
 def resample(ood: BoolArray, shares: tuple[float, float], rng: np.random.Generator) -> IntArray:
-    """Returns the indices, int64, of the images of a smaller mix drawn from a mix.
+    """Returns the rows of a smaller mix drawn from a mix with OOD images `ood` (n,), at least 20 of a kind.
 
-    The logarithm of its size is uniform from log 50 to log n. It has at least 20 images of either kind, or
-    all that there are. `ood` is True (n,) for OOD images; the IND share is uniform between the two `shares`.
+    The logarithm of its size is uniform from log 50 to log n, the IND share between the two `shares`.
     """
     from starter.data.sets.mix import LEAST
 

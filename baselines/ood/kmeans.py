@@ -21,13 +21,7 @@ def kmeans(target: ScoredMix, source: Source) -> float:
 
 
 def two_means(ordered: FloatArray) -> tuple[float, float]:
-    """Returns the two centres, low and high, of the exact optimum of K-means on scores (n,), ascending.
-
-    In one dimension a cut divides the clusters, so all n - 1 cuts are tried. A single score is both centres.
-
-    >>> two_means(np.array([0.0, 1.0, 9.0, 11.0]))
-    (0.5, 10.0)
-    """
+    """Returns the centres, low and high, of the best K-means on ascending scores (n,), by all n - 1 cuts."""
     n = len(ordered)
     if n == 1:
         return float(ordered[0]), float(ordered[0])

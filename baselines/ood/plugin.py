@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from baselines.contract.estimator import Estimator
-from baselines.ood.scored import reference_scores
+from baselines.ood.gscore import reference_scores
 from starter.observing.observation import MetaTrain, ScoredMix
 from submission.arrays import FloatArray
 
@@ -29,11 +29,10 @@ def ind_share(mix: FloatArray, reference: FloatArray, delta: float = DELTA) -> f
     """Returns the IND share of a mix, in [0.05, 0.9], by best bin estimation (Garg et al. 2021, eq. 4).
 
     Below any score c, a mix has at least the images that its IND images contribute: share <= F_mix(c) /
-    F_ref(c). The estimate is the ratio at the score c with the smallest upper confidence bound. The paper
-    also multiplies the widths of the two bounds by 1 + gamma with gamma = 0.01, which is left out here. The
-    share is overestimated if at every score some OOD images look like IND images. Scores are those of the
-    mix, (n,), and of the reference, (r,), ascending; each of the two bounds (Dvoretzky, Kiefer & Wolfowitz)
-    may fail with the probability `delta`.
+    F_ref(c). The estimate is the ratio at the score c with the smallest upper confidence bound. The paper's
+    factor 1 + gamma, gamma = 0.01, of the bounds' widths is left out. Scores are the mix's (n,) and the
+    reference's (r,), ascending; each bound (Dvoretzky, Kiefer & Wolfowitz) fails with the probability
+    `delta`.
     """
     cuts = reference[np.ceil(LEVELS * len(reference)).astype(int) - 1]
     of_reference = np.searchsorted(reference, cuts, side="right") / len(reference)
@@ -46,8 +45,8 @@ def ind_share(mix: FloatArray, reference: FloatArray, delta: float = DELTA) -> f
 def ood_scores(mix: FloatArray, reference: FloatArray, share: float, count: int) -> FloatArray:
     """Returns `count` scores, ascending, at even quantiles of the OOD part of a mix.
 
-    The distribution function of the OOD part is (F_mix - share F_ref) / (1 - share), clipped to [0, 1] and
-    made monotone by isotonic regression. The `reference` (r,) is ascending; `share` is the IND share.
+    Its distribution function is (F_mix - share F_ref) / (1 - share), clipped, and monotone by isotonic
+    regression.
     """
     values, counts = np.unique(mix, return_counts=True)
     of_reference = np.searchsorted(reference, values, side="right") / len(reference)
@@ -58,10 +57,10 @@ def ood_scores(mix: FloatArray, reference: FloatArray, share: float, count: int)
 
 
 def detection_metric(metric: str, reference: FloatArray, ood: FloatArray, share: float) -> float:
-    """Returns a metric of DETECTION_METRICS for IND scores like the reference's and OOD scores (m,).
+    """Returns a metric of DETECTION_METRICS for IND scores like the reference's (r,) and OOD scores (m,).
 
-    The IND scores are even quantiles of the reference (r,). Their number is chosen so that their share is
-    `share`, on which AUPR depends; the OOD scores are repeated if necessary.
+    AUPR depends on the IND `share`, for which even quantiles of the reference are taken, and OOD scores
+    repeated.
     """
     from starter.observing.detectors.metrics import DETECTION_METRICS
 

@@ -24,10 +24,9 @@ from baselines import OOD_BASELINES
 from baselines.contract.estimator import Estimator, asked
 from baselines.contract.families import Fold, divided, folds, random_folds, subset
 from baselines.ood.gmm import Gmm
-from baselines.ood.gscore import TAUS, Gscore, search_tau
+from baselines.ood.gscore import TAUS, Gscore, reference_scores, search_tau
 from baselines.ood.kmeans import two_means
 from baselines.ood.plugin import detection_metric
-from baselines.ood.scored import reference_scores
 from baselines.ood.ude import Ude
 from starter.contest.cluster import Cluster
 from starter.contest.tracks import open_subjects
@@ -98,10 +97,7 @@ def _rmse(errors: FloatArray) -> float:
 
 
 def deviations(meta: MetaTrain, metric: str) -> FloatArray:
-    """Returns the standard deviation of each mix's metric over draws of its images, fractions (m,).
-
-    If the threshold of the mixes' FPR comes from the pool, the reference is used instead.
-    """
+    """Returns each mix's standard deviation of the metric over draws of its images, fractions (m,)."""
     reference = reference_scores(meta.source)
     rng = np.random.default_rng(0)
     mixes = zip(meta.sets, meta.ood, strict=True)
@@ -146,10 +142,7 @@ def _spread(errors: FloatArray, families: NDArray[np.str_]) -> float:
 
 
 def correlation(x: FloatArray, y: FloatArray) -> tuple[float, float]:
-    """Returns Pearson's and Spearman's correlation of x (n,) and y (n,).
-
-    Both are nan if n < 3, or if x or y differs by no more than rounding.
-    """
+    """Returns Pearson's and Spearman's correlation of x and y (n,); nan if n < 3 or one has one value."""
     if len(x) < 3 or any(np.ptp(each) <= ALIKE * np.abs(each).max() for each in (x, y)):
         return float("nan"), float("nan")
     return float(pearsonr(x, y)[0]), float(spearmanr(x, y)[0])
@@ -334,13 +327,7 @@ SPLIT = ("1", "2", "4")
 
 
 def make_table(name: str, subjects: Mapping[str, MetaTrain], splits: int = 0) -> pd.DataFrame:
-    """Returns a table of `TABLES` for subjects, by ``<classifier>:<detector>:<metric>``.
-
-    Args:
-        name: Key of `TABLES`.
-        subjects: The meta-train mixes of each subject.
-        splits: Number of random splits, for tables in `SPLIT`; 0 for none.
-    """
+    """Returns a table of `TABLES` for the mixes of subjects, by ``<classifier>:<detector>:<metric>``."""
     more = {"splits": splits} if name in SPLIT else {}
     frames = {
         subject: TABLES[name](meta, TRACKS["ood"].metric(subject), **more)
@@ -350,21 +337,9 @@ def make_table(name: str, subjects: Mapping[str, MetaTrain], splits: int = 0) ->
 
 
 def ablate(
-    competition: Competition,
-    table: str,
-    splits: int = 0,
-    device: str = "cpu",
-    cluster: Cluster | None = None,
+    competition: Competition, table: str, splits: int = 0, device: str = "cpu", cluster: Cluster | None = None
 ) -> tuple[pd.DataFrame, list[Path]]:
-    """Make a table of the paper from the meta-train mixes of a competition: CSV and PNG in DIR/ablation.
-
-    Args:
-        competition: Competition of the OOD track.
-        table: Key of `TABLES`.
-        splits: Number of random splits, for tables in `SPLIT`; 0 for none.
-        device: Device that runs the classifiers.
-        cluster: Cluster that observes instead of this process.
-    """
+    """Make a table of `TABLES` from the meta-train mixes of a competition: CSV and PNG in DIR/ablation."""
     if table not in TABLES:
         raise UnusableInput(f"--table {table!r} is unknown; the Gscore paper has {', '.join(TABLES)}")
     reading = OOD_BASELINES.values() if table in ("1", "near-far") else ()
@@ -394,10 +369,7 @@ def write_table(name: str, frame: pd.DataFrame, folder: Path) -> list[Path]:
 
 
 def plot_table(frame: pd.DataFrame, path: Path) -> None:
-    """Write a PNG with a panel for each subject, or one panel if a row is a subject.
-
-    Points are a scatter plot, sweeps over a ratio or a size are lines, and everything else is bars.
-    """
+    """Write a PNG with a panel for each subject, or one panel if a row is a subject."""
     panels = list(frame.groupby("subject", sort=False))
     if not {"method", "family", "gscore", *SWEPT} & {*frame}:
         panels = [("", frame)]

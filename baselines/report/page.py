@@ -27,12 +27,7 @@ SIDE = 3.2
 
 
 def write_report(report: Report, folder: Path) -> tuple[Path, Path]:
-    """Write ``report.html`` and ``report.csv`` in `folder`, and return their paths.
-
-    A section per subject has a table of the methods by group with intervals; for each method a figure of
-    predicted against true values, and one of the indicator for a regression on one indicator; and a table of
-    the validation sets with pictures, truths, predictions and errors.
-    """
+    """Write ``report.html`` and ``report.csv`` in `folder`, and return their paths."""
     page = templates(Path(__file__).parent)
     lines = report.lines
     page.filters["place"] = lambda points, end: f"{98 * points / end:.1f}"

@@ -39,55 +39,32 @@ LEVEL = 0.9
 
 @dataclass(frozen=True)
 class Run:
-    """One method on one subject.
-
-    Attributes:
-        method: Name of the method.
-        subject: Name of the subject.
-        predicted: Predictions for the validation sets in their order, fractions (v,).
-        indicators: Of a regression on one indicator, its values on the m meta-train sets and the v validation
-            sets, and the regression's predictions there, (m + v, 2); None for other methods.
-        intervals: Prediction intervals at `LEVEL`, fractions (v, 2); None if they were not computed.
-    """
+    """One method on one subject."""
 
     method: str
     subject: str
-    predicted: FloatArray
-    indicators: FloatArray | None = None
-    intervals: FloatArray | None = None
+    predicted: FloatArray  # for the validation sets in their order, fractions (v,)
+    indicators: FloatArray | None = None  # of a `Regressed`: its indicator and predictions, (m + v, 2)
+    intervals: FloatArray | None = None  # at `LEVEL`, fractions (v, 2)
 
 
 @dataclass(frozen=True)
 class Line(ScoreLine):
-    """Scores of one method on one subject and one group of validation sets, in points.
+    """Scores of one method on one subject and one group of validation sets, in points."""
 
-    Attributes:
-        held: Fraction of the sets with a truth inside `predict_interval` at `LEVEL`; nan without intervals.
-        width: Mean width of the intervals in points; nan without intervals.
-    """
-
-    held: float
-    width: float
+    held: float  # fraction of the sets with a truth inside their intervals at `LEVEL`; nan without
+    width: float  # mean width of the intervals in points; nan without intervals
 
 
 @dataclass(frozen=True)
 class Report:
-    """Runs of methods on the validation sets of a competition.
-
-    Attributes:
-        competition: Competition with the validation sets.
-        train: Targets of the meta-train sets, fractions (m,), by subject.
-        val: Targets of the validation sets, fractions (v,), by subject.
-        groups: Group and family of each of the v validation sets.
-        targets: The same targets with their groups and variances, for each metric, the ranking one first.
-        runs: Runs of every method on every subject.
-    """
+    """Runs of methods on the validation sets of a competition."""
 
     competition: Competition
-    train: Mapping[str, FloatArray]
-    val: Mapping[str, FloatArray]
-    groups: tuple[tuple[str, str], ...]
-    targets: Mapping[str, Targets]
+    train: Mapping[str, FloatArray]  # targets of the meta-train sets, fractions (m,), by subject
+    val: Mapping[str, FloatArray]  # targets of the validation sets, fractions (v,), by subject
+    groups: tuple[tuple[str, str], ...]  # group and family of each of the v validation sets
+    targets: Mapping[str, Targets]  # of the validation sets for each metric, the ranking one first
     runs: tuple[Run, ...]
 
     @cached_property
@@ -105,7 +82,7 @@ class Report:
 
     @cached_property
     def tables(self) -> dict[str, list[list[str]]]:
-        """The tables of `submission.scoretable.validation_tables`, by title."""
+        """The tables of `submission.scoretable.tables_of`, by title, with `CONSTANT` too."""
         train = {subject: targets.tolist() for subject, targets in self.train.items()}
         constant = means_of(self.competition, "val", train)
         return tables_of(self.competition, self.targets, {CONSTANT: constant, **self.predictions})
@@ -144,19 +121,9 @@ def _held(run: Run, true: FloatArray, chosen: IntArray) -> tuple[float, float]:
 
 
 def run_report(
-    competition: Competition,
-    methods: Mapping[str, Estimator],
-    device: str = "cpu",
-    intervals: bool = False,
+    competition: Competition, methods: Mapping[str, Estimator], device: str = "cpu", intervals: bool = False
 ) -> Report:
-    """Fit every method per classifier, and predict the validation sets.
-
-    Args:
-        competition: Competition with validation sets.
-        methods: Unfitted methods by name; each is cloned before it is fitted.
-        device: Device that runs the classifiers.
-        intervals: True to compute intervals also for methods that have to be fitted many times for them.
-    """
+    """Fit every method per classifier, and predict the validation sets; `intervals` also where costly."""
     if not competition.sets("val"):
         raise UnusableInput(f"{competition.root} has no validation sets to report on")
     needs = asked(methods.values(), competition)

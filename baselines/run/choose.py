@@ -1,19 +1,22 @@
-"""Functions that choose methods by name or object, set their parameters (``--set``), and list them."""
+"""Functions that choose methods by name or object, a user's own too, set their parameters, and list them."""
 
+import importlib
 import json
 import re
 import reprlib
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from types import ModuleType
 from typing import TypeAlias
 
 from sklearn.base import BaseEstimator, clone
 
 from baselines.contract.estimator import Estimator
+from baselines.contract.guard import told
 from baselines.run.tabular import Tabular, described, is_tabular, no_regressor
-from baselines.run.user_method import class_name, load_method
-from starter.observing.observation import unmet
+from starter.observing.observation import NEEDS, unmet
 from submission import Competition
 from submission.errors import UnusableInput
 
@@ -28,15 +31,7 @@ def choose(
     track: str = "accuracy",
     called: Sequence[str] = (),
 ) -> dict[str, Estimator]:
-    """Returns new copies of the named methods, with their parameters set.
-
-    Args:
-        names: Names of methods of the kit, ``module:Class``, or ``module:name`` of a regressor.
-        settings: Lines ``METHOD.PARAM=VALUE``.
-        kit: Methods of the kit by name.
-        track: Track whose table of features a regressor learns from.
-        called: Name of each method in this run, in the same order; `names` if empty.
-    """
+    """Returns copies of the named methods, `called` so in this run, after lines ``METHOD.PARAM=VALUE``."""
     if called and len(called) != len(names):
         raise UnusableInput(f"give --as once per METHOD, in the same order: {len(names)}, not {len(called)}")
     chosen = _chosen(zip(called or names, names, strict=True), kit, track)
@@ -48,13 +43,7 @@ def choose(
 def methods_given(
     given: Given | Sequence[Given] | Mapping[str, Given], kit: Mapping[str, Estimator], track: str
 ) -> dict[str, Estimator]:
-    """Returns the methods by name: the name in the kit, or the class with the parameters that were set.
-
-    Args:
-        given: One method or several; a mapping gives their names.
-        kit: Methods of the kit by name.
-        track: Track whose table of features a regressor learns from.
-    """
+    """Returns the methods by name: of a mapping, of the kit, or the class with the parameters set."""
     if isinstance(given, Mapping):
         return _chosen(given.items(), kit, track)
     several = [given] if isinstance(given, str | BaseEstimator) or not isinstance(given, Iterable) else given
@@ -108,16 +97,7 @@ def choose_for(
     unnamed: Sequence[str],
     called: Sequence[str] = (),
 ) -> tuple[dict[str, Estimator], dict[str, str]]:
-    """Returns the methods to run on a competition, and the reasons why others of the kit are left out.
-
-    Args:
-        competition: The competition.
-        names: Names of methods; empty for those of `unnamed` that can run.
-        settings: Lines ``METHOD.PARAM=VALUE``.
-        kit: Methods of the kit by name.
-        unnamed: Names of methods of the kit to run if none is named.
-        called: Name of each method in this run, in the same order; `names` if empty.
-    """
+    """Returns the methods to run, by default those of `unnamed` that can, and why others are left out."""
     left_out = {} if names else impossible(competition, {name: kit[name] for name in unnamed})
     named = names or [name for name in unnamed if name not in left_out]
     chosen = choose(named, settings, kit, competition.track, called)
@@ -133,10 +113,7 @@ def impossible(competition: Competition, methods: Mapping[str, Estimator]) -> di
 
 
 def set_parameter(methods: Mapping[str, Estimator], setting: str) -> None:
-    """Set a parameter in place by a line METHOD.PARAM=VALUE; a value is JSON, or else text.
-
-    `fit` checks the range.
-    """
+    """Set a parameter in place by a line METHOD.PARAM=VALUE; a value is JSON, or else text."""
     target, _, text = setting.partition("=")
     name, _, parameter = target.rpartition(".")
     if not (name and parameter and text):
@@ -166,12 +143,7 @@ def _like(old: object, value: object, target: str) -> object:
 
 
 def listing(methods: Mapping[str, Estimator], runs: Mapping[str, str]) -> str:
-    """Returns a text about each method: its summary, the fields that it reads, and its parameters.
-
-    Args:
-        methods: Methods of the kit by name.
-        runs: When each method runs, by name.
-    """
+    """Returns a text about each method: its summary, what it reads, when it `runs`, and its parameters."""
     lines = [
         "Every method reads logits (in the OOD track also scores); its other inputs are in brackets.",
         "",
@@ -184,3 +156,55 @@ def listing(methods: Mapping[str, Estimator], runs: Mapping[str, str]) -> str:
         if own := method.parameters():
             lines.append(f"{'':<14} --set " + " ".join(f"{name}.{key}={value}" for key, value in own.items()))
     return "\n".join(lines)
+
+
+def class_name(module: str) -> str:
+    """Returns the name of the class in the file of `unseen new-method`: MeanMargin in ``mean_margin.py``."""
+    return "".join(word.capitalize() for word in module.split("_"))
+
+
+def load_method(spec: str, track: str = "accuracy") -> Estimator:
+    """Returns the method ``module:Class`` or ``file.py:Class``, or ``module:name`` of a regressor.
+
+    The working folder, or the file's, comes last on the import path, so that no file there hides a module.
+    """
+    module, _, name = spec.partition(":")
+    folder = Path.cwd()
+    if module.endswith(".py"):
+        folder = folder.joinpath(module).parent
+        module = Path(module).stem
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+    importlib.invalidate_caches()  # the file may be newer than what was found in the folder before
+    try:
+        found = getattr(importlib.import_module(module), name)
+        made = found() if isinstance(found, type) else found
+        if not (problem := no_regressor(made)):
+            method = Tabular(made, track) if is_tabular(made) else clone(made)
+            if not isinstance(method.needs, tuple) or not {*method.needs} <= {*NEEDS}:
+                raise ValueError(f"needs must be a tuple of names among {', '.join(NEEDS)}")
+            return method
+    except (Exception, SystemExit) as error:
+        if hidden := _hidden(error, folder):
+            text = "is not imported, since an installed module has its name: rename that file"
+            raise UnusableInput(f"{spec}: {hidden} {text}") from error
+        raise UnusableInput(f"{spec}: {told(error, folder.joinpath(*module.split('.')).parent)}") from error
+    raise UnusableInput(f"{spec}: {problem}")
+
+
+def _hidden(error: BaseException, folder: Path) -> Path | None:
+    """Returns the file of `folder` in whose place a failed import found an installed module, if any."""
+    if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
+        module = error.obj.__name__
+    elif isinstance(error, ImportError) and error.name:
+        module = error.name
+    else:
+        return None
+    name = module.partition(".")[0]
+    place = getattr(sys.modules.get(name), "__file__", None)
+    if place and folder.resolve() not in Path(place).resolve().parents:
+        if (folder / f"{name}.py").is_file():
+            return folder / f"{name}.py"
+        if any((folder / name).glob("*.py")):
+            return folder / name
+    return None

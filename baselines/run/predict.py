@@ -48,19 +48,9 @@ def predict(
 ) -> dict[str, dict[str, Path]]:
     """Fit every method per subject and write ``submissions/<method>.csv`` and ``validation/<method>.csv``.
 
-    The file of a user's ``module:Class`` is ``module.Class.csv``. A method's files are written when its
-    predictions are complete. If a method fails, the files of earlier methods exist, and it has none.
-
-    Args:
-        competition: An opened competition. Nothing below ``private/`` is read. ``runs.csv`` records the
-            hashes of the files, so that the leaderboard recognises them.
-        methods: Prototypes by name; each is cloned before it is fitted.
-        device: Device that runs the classifiers.
-        cluster: Cluster that observes the sets in place of this process; the predictions are the same.
-        note: Remark for ``runs.csv``, which gets a line for each method.
-
-    Returns:
-        For each method, {"test": file, "val": file}; "val" is missing if there are no validation sets.
+    Returns {"test": file, "val": file} of each method, without "val" if there are no validation sets. Files
+    are written when a method's predictions are complete, with a line in ``runs.csv`` (their hashes and the
+    `note`).
     """
     needs = asked(methods.values(), competition)
     parts = tuple(FOLDERS)
@@ -80,19 +70,12 @@ def predict(
 
 
 def file_name(method: str) -> str:
-    """Returns the name of the file for a method's predictions.
-
-    >>> file_name("my_method.py:MyMethod"), file_name("Mano(normaliser='softmax')")
-    ('my_method.MyMethod.csv', 'Mano(normaliser=_softmax_).csv')
-    """
+    """Returns the name of the file for a method's predictions: ``my.MyMethod.csv`` of ``my.py:MyMethod``."""
     return re.sub(r"[^\w.,=()+ -]", "_", method.replace(".py:", ":").replace(":", ".")) + ".csv"
 
 
 def observe_parts(
-    competition: Competition,
-    needs: tuple[str, ...],
-    parts: Sequence[str],
-    device: str = "cpu",
+    competition: Competition, needs: tuple[str, ...], parts: Sequence[str], device: str = "cpu"
 ) -> dict[str, Sets]:
     """Returns for each subject its meta-train sets and the sets of `parts`, observed with `needs`."""
     observed: dict[str, Sets] = {}
@@ -120,16 +103,7 @@ def log_run(
     note: str = "",
     files: Iterable[Path] = (),
 ) -> None:
-    """Add a line to ``runs.csv``, atomically, even if several processes write at the same time.
-
-    Args:
-        competition: Competition whose folder has the file.
-        name: Name of the method in the run.
-        method: The method; its parameters are written as JSON, and the seed also in a column of its own.
-        score: RMSE in points on the validation sets; nan, which is written as "", without such sets.
-        note: Remark of the user.
-        files: Files of predictions that the run wrote, whose SHA-256 the line records.
-    """
+    """Add a line to ``runs.csv``, atomically, even if several processes write at the same time."""
     path = competition.out / RUNS
     parameters = method.parameters()
     seeds = [value for key, value in parameters.items() if key.rpartition("__")[2] in SEEDS]
@@ -151,26 +125,12 @@ def log_run(
 
 
 def verify_entry(
-    competition: Competition,
-    file: Path,
-    name: str,
-    method: Estimator,
-    device: str = "cpu",
+    competition: Competition, file: Path, name: str, method: Estimator, device: str = "cpu"
 ) -> pd.DataFrame:
-    """Fit the method again, predict the test sets, and compare with a submitted file.
+    """Fit the method again, predict the test sets, and compare with a submitted file, without ``private/``.
 
-    Nothing below ``private/`` is opened. A method that draws random numbers needs a fixed seed.
-
-    Args:
-        competition: Organizer's or participant's copy of the competition.
-        file: The submitted file, in any format that :func:`submission.scoring.validate` accepts.
-        name: Name of the method on the command line.
-        method: The prototype, which is cloned.
-        device: Device that runs the classifiers.
-
-    Returns:
-        The predictions that differ by more than `TOLERANCE`, the largest difference first: by id `submitted`,
-        `now` and `difference`, fractions.
+    Returns the predictions that differ by more than `TOLERANCE`, the largest difference first: by id
+    `submitted`, `now` and `difference`, fractions.
     """
     submitted = validate(competition, file)
     observed = observe_parts(competition, asked([method], competition), ("test",), device)

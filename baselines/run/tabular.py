@@ -13,10 +13,9 @@ from baselines.accuracy.fd import fd
 from baselines.accuracy.stack import COLUMNS, indicators
 from baselines.contract.estimator import Direct, Estimator, Measured, Table
 from baselines.ood.gmm import Gmm
-from baselines.ood.gscore import TAUS
+from baselines.ood.gscore import TAUS, reference_scores
 from baselines.ood.kmeans import kmeans
 from baselines.ood.plugin import ind_share, plug_in
-from baselines.ood.scored import reference_scores
 from baselines.ood.ude import Ude
 from starter.observing.observation import Observation, ScoredMix, Source
 from submission.arrays import FloatArray
@@ -69,13 +68,8 @@ MEASURES: dict[str, Callable[[Any, Source], dict[str, float]]] = {
 class Tabular(Measured):
     """A regression of accuracy on the features of a set, by any regressor or pipeline that ends in one.
 
-    It is fitted on a DataFrame with one row per meta-train set and the columns of `MEASURES`, and predicts
-    one row at a time; predictions are clipped to [0, 1]. A saved method holds the table and the regressor's
-    parameters, from which `load` fits the regressor again.
-
-    Args:
-        regressor: Unfitted regressor, which is cloned.
-        track: "accuracy" or "ood".
+    It is fitted on a DataFrame with one row per meta-train set and the columns of `MEASURES`. A saved method
+    holds the table and the regressor's parameters, from which `load` fits the regressor again.
     """
 
     def __init__(self, regressor: RegressorMixin, track: str = "accuracy") -> None:
@@ -135,17 +129,7 @@ def no_regressor(given: object) -> str:
 
 
 def described(given: object) -> str:
-    """Returns the name of a method or regressor: its steps, with parameters that differ from their defaults.
-
-    >>> from sklearn.linear_model import Ridge
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> described(make_pipeline(StandardScaler(), Ridge(alpha=10)))
-    'StandardScaler+Ridge(alpha=10)'
-    >>> from baselines.accuracy.mano import Mano
-    >>> described(Mano(normaliser="softmax"))
-    "Mano(normaliser='softmax')"
-    """
+    """Returns the name of a method or regressor: its steps, with parameters other than their defaults."""
     if isinstance(given, str):
         return given
     if type(given) is Direct:

@@ -19,8 +19,7 @@ from scipy.stats import norm
 
 import unseen
 from starter.observing.observation import Observation
-from unseen.estimation.budget import in_strata, proportional_order
-from unseen.estimation.by_labels import ByLabels
+from unseen.estimation.budget import ByLabels, in_strata, proportional_order
 
 COUNT, LEVEL = 50, 0.9
 NETWORKS = ("resnet56", "repvgg_a0")

@@ -68,11 +68,11 @@ def read(cases: Iterable[shifts.Case]) -> list[Line]:
         for way, (source, *sets) in zip(WAYS, (bare, with_features(seen)), strict=True):
             fitted = Fitted.of(source, case.labelled.labels, (*CENTRES, "cott"))
             for (family, _), look, each in zip(case.sets, looks[1:], sets, strict=True):
-                readings = [fitted.read(each)]
-                if (scale := readings[0].shift.scale) != 1:
-                    readings.append(fitted.read(divided(each, scale)))
-                signs = tuple(reading.signs for reading in readings)
-                lines.append(Line(case.task, family, way, signs, fitted.accuracy, look.accuracy))
+                _, shift, signs = fitted.read(each)
+                readings = (signs,)
+                if shift.scale != 1:
+                    readings = (signs, fitted.read(divided(each, shift.scale))[2])
+                lines.append(Line(case.task, family, way, readings, fitted.accuracy, look.accuracy))
         print(case.task, case.model, flush=True)
     return lines
 

@@ -30,8 +30,7 @@ from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorData
 
 from baselines.accuracy.cot import optimal_plan
 from baselines.accuracy.fd import frechet_distance
-from oracle.networks import Mlp
-from oracle.training import descent, drawn_images, train
+from oracle.networks import Mlp, descent, drawn_images, train
 from starter.data.images.imageset import ImageSet
 from starter.data.operations import GROUPS, OPERATIONS
 from starter.data.operations.default import inverse_affine

@@ -6,8 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from oracle.networks import Attention, Block, Mlp
-from oracle.training import descent, drawn_images, train, whole_sets
+from oracle.networks import Attention, Block, Mlp, descent, drawn_images, train, whole_sets
 
 
 def parameters(network):

@@ -10,22 +10,19 @@ from torch import nn
 
 from baselines import Constant
 from baselines.contract.conformance import example_meta_train, example_observation
-from oracle import ORACLES, OraA, OraB, OraL, Syp, training
+from oracle import ORACLES, OraA, OraB, OraL, Syp, networks
 from oracle.ora_a import DRAWS
 from submission import UnusableInput
 
 FEW = example_meta_train(sets=3)
-META = dataclasses.replace(
-    example_meta_train(sets=12), bases=[np.random.default_rng(i).permutation(60) for i in range(12)]
-)
+BASES = [np.random.default_rng(i).permutation(60) for i in range(12)]
+META = dataclasses.replace(example_meta_train(sets=12), bases=BASES)
 QUICK = {"iterations": 5, "batch_size": 20}
 
 
 def test_trees_tell_easy_sets_from_hard_ones():
     meta = example_meta_train(sets=30, n=80)
-    pairs = [
-        example_observation(f"t{i}", 200, skill, seed=500 + i) for i, skill in enumerate((0.5, 2.0, 3.5))
-    ]
+    pairs = [example_observation(f"t{i}", 200, 0.5 + 1.5 * i, seed=500 + i) for i in range(3)]
     truth = np.array([(observation.predicted == labels).mean() for observation, labels in pairs])
     observations = [observation for observation, _ in pairs]
     predicted = OraL(trees=50).fit(meta).predict(observations)
@@ -51,9 +48,7 @@ def test_seeds_give_different_networks_and_leave_the_global_generator_alone():
 @pytest.mark.parametrize("weight", [1.0, 3.0])
 def test_the_adjustment_weighs_rightly_classified_images_of_hard_sets(weight, monkeypatch):
     seen = []
-    monkeypatch.setattr(
-        training, "train", lambda *arguments, **named: seen.append((*arguments, named["weights"]))
-    )
+    monkeypatch.setattr(networks, "train", lambda *given, weights, **_: seen.append((*given, weights)))
     OraA(positive_weight=weight, low_accuracy=0.5, indicators="entropy").fit(FEW)
     _, rows, correct, weights = seen[0]
     assert rows.shape == (180, 1)
@@ -77,12 +72,12 @@ def test_a_network_that_says_one_thing_is_drawn_again(monkeypatch, capsys):
         if len(draws) == 3:
             network.forward = lambda rows: rows[:, 0]
 
-    monkeypatch.setattr(training, "train", train)
+    monkeypatch.setattr(networks, "train", train)
     oracle = OraA(seed=7).fit(META)
     assert (len(draws), oracle.undertrained_) == (3, "drawn again")
     text = capsys.readouterr().err
     assert all((f"seed {seed}" in text) == (seed < 9) for seed in (7, 8, 9))
-    monkeypatch.setattr(training, "train", says_no)
+    monkeypatch.setattr(networks, "train", says_no)
     assert OraA(seed=7).fit(META).undertrained_ == "one answer"
     *others, last = capsys.readouterr().err.splitlines()
     assert ["trained again with the next seed" in line for line in others] == [True] * (DRAWS - 1)
@@ -91,7 +86,7 @@ def test_a_network_that_says_one_thing_is_drawn_again(monkeypatch, capsys):
 
 def test_one_answer_may_be_right(monkeypatch):
     trained = []
-    monkeypatch.setattr(training, "train", lambda network, *_, **__: trained.append(network))
+    monkeypatch.setattr(networks, "train", lambda network, *_, **__: trained.append(network))
     right = [np.ones_like(each) for each in FEW.correct]
     OraA().fit(dataclasses.replace(FEW, correct=right, targets=np.ones(3)))
     assert len(trained) == 1
@@ -135,7 +130,6 @@ CHANGES = {
     "ora-b": {**QUICK, "estimate": "mean", "tokens": "one"},
     "syp": {**QUICK, "normalisation": "none", "tokens": "indicators"},
     "ora-l": {"trees": 5, "normalisation": "global"},
-    "gated": {"seed": 1},
 }
 
 

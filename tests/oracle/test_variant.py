@@ -6,12 +6,13 @@ import math
 import cv2
 import numpy as np
 import pytest
-from scipy.linalg import sqrtm
-from scipy.special import erf, expit, softmax
+from scipy.special import erf, expit
 
+from baselines.accuracy.entropy import entropies
+from baselines.accuracy.fd import fd
 from baselines.contract.conformance import example_meta_train, example_observation
-from oracle import Syp, training
-from oracle.variant import PARTS, Variant
+from oracle import Syp, networks
+from oracle.variant import PARTS, decays_biases, parts_of, scaling_of
 
 QUICK = {"iterations": 40, "batch_size": 50, "variant": "released"}
 META = example_meta_train(sets=5)
@@ -22,26 +23,10 @@ def gelu(x):
     return x * (1 + erf(x / math.sqrt(2))) / 2
 
 
-def entropy(logits):
-    p = softmax(logits.astype(np.float64), axis=1)
-    return -(p * np.log(p)).sum(axis=1)
-
-
-def frechet(features, known):
-    """The distance of the kit's `fd` at n -> infinity: with what n images add on average taken away."""
-    a, b = known.covariance, features.covariance
-    root = np.linalg.eigvalsh(sqrtm(sqrtm(a) @ b @ sqrtm(a)).real)
-    shift = features.mean - known.mean
-    plain = shift @ shift + np.trace(a) + np.trace(b) - 2 * root.sum()
-    pairs = sum(r * s / (r + s) for r in root for s in root)
-    return plain - (np.trace(b) + (pairs + root.sum() / 2) / 2) / features.n
-
-
 def six(observation, source, repvgg):
     """The released indicators of each image, (n, 6), float64."""
-    reference = np.sort(entropy(source.observation.logits))
-    t = reference[source.correct.sum() - 1]
-    surprise = entropy(observation.logits)
+    t = np.sort(entropies(source.observation))[source.correct.sum() - 1]
+    surprise = entropies(observation)
     network = source.classifier
     rows = []
     for image, stats, h in zip(observation.images(), observation.image_stats, surprise, strict=True):
@@ -51,7 +36,7 @@ def six(observation, source, repvgg):
         atc = h / t if repvgg else t - h
         rows.append([h, atc, 0, np.sqrt(stats[0]), stats[1], edges.var() / 1e4])
     table = np.array(rows)
-    table[:, 2] = frechet(observation.moments, source.train_ref.moments)
+    table[:, 2] = fd(observation, source)
     return table
 
 
@@ -91,10 +76,8 @@ FORWARD = {"Mlp": mlp, "Attention": attention}
 def expected(oracle, meta, observation):
     source, repvgg = meta.source, meta.source.classifier.arch.startswith("repvgg")
     learnt = [six(each, source, repvgg) for each in meta.sets]
-    ends = (
-        np.min([each.min(axis=0) for each in learnt], axis=0),
-        np.max([each.max(axis=0) for each in learnt], axis=0),
-    )
+    rows = np.concatenate(learnt)
+    ends = rows.min(axis=0), rows.max(axis=0)
     rows = scaled(six(observation, source, repvgg), ends, learnt=False)
     found = []
     for network in oracle.networks_:
@@ -121,16 +104,14 @@ def test_probabilities_are_those_of_the_description(arch):
 
 
 def test_parts_of_the_training():
-    assert Variant.named("paper").parts == frozenset()
-    assert Variant.named("released").parts == {*PARTS}
-    assert Variant.named("decay").power == 0.9
-    assert Variant.named("paper").power == 1.0
+    assert parts_of("paper") == frozenset()
+    assert parts_of("released") == {*PARTS}
     repvgg, other = of_architecture("repvgg_a0").source, META.source
-    assert not Variant.named("biases").decays_biases(repvgg)
-    assert Variant.named("biases").decays_biases(other)
-    assert Variant.named("paper").decays_biases(repvgg)
-    assert Variant.named("scaling").scaling("set") == "pooled"
-    assert Variant.named("scaling").scaling("global") == "global"
+    assert not decays_biases({"biases"}, repvgg)
+    assert decays_biases({"biases"}, other)
+    assert decays_biases(parts_of("paper"), repvgg)
+    assert scaling_of(parts_of("batches, scaling"), "set") == "pooled"
+    assert scaling_of({"scaling"}, "global") == "global"
 
 
 @pytest.mark.parametrize(
@@ -150,7 +131,9 @@ def test_rate_and_weight_of_the_released_training(arch, given, expected, monkeyp
 
     def train(network, rows, correct, weights, batches, optimiser, rates):
         seen[type(network).__name__] = rates[0], 1.0 if weights is None else weights.max().item()
+        power = 1.0 if given.get("variant") == "paper" else 0.9
+        assert rates[-1] == pytest.approx(rates[0] / len(rates) ** power)
 
-    monkeypatch.setattr(training, "train", train)
+    monkeypatch.setattr(networks, "train", train)
     Syp(**{"variant": "released", "low_accuracy": 1.0, **given}).fit(of_architecture(arch))
     assert seen == expected

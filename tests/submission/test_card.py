@@ -21,11 +21,8 @@ def test_names_are_no_mark_up(competition: Competition) -> None:
     odd = with_fields(competition, name="<script>|x", source="```")
     lines = data_card(odd).splitlines()
     assert lines[0] == "# \\<script\\>\\|x"
-    assert [line for line in lines if line.startswith("```")] == ["```text", "```"] * 2 + [
-        "```text",
-        "```: not stated",
-        "```",
-    ]
+    fences = [line for line in lines if line.startswith("```")]
+    assert fences == [*["```text", "```"] * 2, "```text", "```: not stated", "```"]
     assert json.loads(croissant(odd))["name"] == "<script>|x"
 
 

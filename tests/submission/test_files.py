@@ -7,12 +7,7 @@ from pathlib import Path
 import pytest
 
 from submission.errors import InvalidSubmission, UnusableInput
-from submission.files import (
-    read_text,
-    replacing,
-    sweep,
-    write_text,
-)
+from submission.files import read_text, replacing, sweep, write_text
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:

@@ -34,9 +34,8 @@ def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, 
     write_predictions(folder / "a.csv", predictions)
     found = read_predictions(folder / "a.csv", tuple(predictions))
     assert list(found) == list(predictions)
-    assert [struct.pack("d", value + 0.0) for value in values] == [
-        struct.pack("d", v) for v in found.values()
-    ]
+    bits = [struct.pack("d", value) for value in found.values()]
+    assert bits == [struct.pack("d", value + 0.0) for value in values]
     write_answer(folder / "answer.txt", predictions)
     found = read_predictions(folder / "answer.txt", tuple(predictions))
     assert list(found.values()) == pytest.approx(values, abs=5.1e-7)
@@ -64,15 +63,9 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
         read_predictions(path, IDS)
 
 
-def folder(path: Path) -> None:
-    path.mkdir()
-
-
-def dangling(path: Path) -> None:
-    path.symlink_to("nowhere")
-
-
-@pytest.mark.parametrize("make", [folder, dangling, os.mkfifo, lambda path: None])
+@pytest.mark.parametrize(
+    "make", [Path.mkdir, lambda path: path.symlink_to("nowhere"), os.mkfifo, lambda path: None]
+)
 def test_what_is_no_file_is_an_unusable_argument(tmp_path: Path, make: Callable[[Path], None]) -> None:
     path = tmp_path / "a.csv"
     make(path)
@@ -81,9 +74,7 @@ def test_what_is_no_file_is_an_unusable_argument(tmp_path: Path, make: Callable[
 
 
 @pytest.mark.parametrize("name", ["mine.ZIP", "mine.csv", "mine"])
-def test_a_file_is_read_by_its_content_whatever_its_name(
-    competition: Competition, tmp_path: Path, name: str
-) -> None:
+def test_a_file_is_read_by_its_content_whatever_its_name(competition, tmp_path: Path, name: str) -> None:
     values = dict(zip(competition.ids("test"), [k / 8 for k in range(8)], strict=True))
     for source in ("plain.csv", "plain.txt", "plain.zip"):
         write = write_predictions if source.endswith("csv") else write_answer

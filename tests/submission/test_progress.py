@@ -33,6 +33,5 @@ def test_long_work_is_a_line_a_minute_without_a_terminal(monkeypatch):
 def test_long_work_is_a_bar_on_a_terminal(monkeypatch):
     monkeypatch.setattr("submission.progress.PATIENCE", 0)
     monkeypatch.setattr(sys, "stderr", Terminal())
-    for _ in progress(range(3), "count"):
-        pass
+    assert list(progress(range(3), "count")) == [0, 1, 2]
     assert "count: 100%" in sys.stderr.getvalue()

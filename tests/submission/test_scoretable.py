@@ -72,9 +72,7 @@ def test_the_table_in_a_terminal_and_in_markdown(targets: Targets) -> None:
         "constant     28.14   0.00  25.00               28.14  26.30  29.86",
         "noise floor   3.04                                     3.44   2.58",
     ]
-    assert markdown_table(rows).splitlines()[1] == (
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
-    )
+    assert markdown_table(rows).splitlines()[1] == f"| --- |{' ---: |' * 7}"
     assert csv_table([["x", "y"], [1, math.nan], ["-a", -0.001]]) == "x,y\n1,\n-a,0.00\n"
 
 
@@ -87,16 +85,10 @@ def test_the_legend_says_what_is_in_each_group_that_has_a_column() -> None:
 
 @pytest.mark.parametrize(
     ("groups", "strata"),
-    [
-        ("aabb", [2, 2]),
-        ("aab", [3]),
-        ("aabbbc", [3, 3]),  # the lonely family joins the smallest group
-        ("abc", [3]),
-        ("aaabc", [3, 2]),
-        ("a", [1]),
-    ],
+    [("aabb", [2, 2]), ("aab", [3]), ("aabbbc", [3, 3]), ("abc", [3]), ("aaabc", [3, 2]), ("a", [1])],
 )
 def test_no_group_is_drawn_from_one_family(groups: str, strata: list[int]) -> None:
+    """A lonely family joins the smallest other group."""
     families = Families.of([str(i) for i in range(len(groups))], list(groups))
     assert sorted(np.bincount(families.strata).tolist()) == sorted(strata)
 
@@ -144,9 +136,7 @@ def test_the_constant_is_each_subjects_own_meta_train_mean(taught: Competition) 
             assert value == pytest.approx(0.6 if name.startswith("cnn") else 0.15)
 
 
-def test_a_file_is_scored_on_the_validation_sets_beside_the_constant(
-    taught: Competition, tmp_path: Path
-) -> None:
+def test_a_file_is_scored_on_the_validation_sets_beside_the_constant(taught, tmp_path: Path) -> None:
     """Accuracies 0.1 0.2 (cnn), 0.3 0.5 (vit:b); sets of 100 and 200 images. The constant: 0.6 and 0.15."""
     path = tmp_path / "mine.csv"
     write_predictions(path, dict(zip(taught.ids("val"), (0.2, 0.2, 0.3, 0.7), strict=True)))

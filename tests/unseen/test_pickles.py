@@ -37,21 +37,17 @@ def meta():
 
 
 @pytest.mark.parametrize(("track", "name"), METHODS)
-def test_a_method_predicts_the_same_after_a_pickle(track, name, meta):
+def test_a_method_and_its_intervals_are_the_same_after_a_pickle(track, name, meta):
     method, sets = method_of(track, name), meta[track].sets[:2]
     method = again(method).fit(meta[track])
     expected = method.predict(sets)
     np.testing.assert_array_equal(again(method).predict(sets), expected)
     np.testing.assert_array_equal(method.predict(sets), expected)
-
-
-@pytest.mark.parametrize("name", ["constant", "fd", "cot", "aline", "stack"])
-def test_so_do_its_intervals_before_and_after_their_first_use(name, meta):
-    method, sets = method_of("accuracy", name).fit(meta["accuracy"]), meta["accuracy"].sets[:2]
-    unused = again(method)
-    expected = method.predict_interval(sets)
-    for copy in (unused, again(method)):
-        np.testing.assert_array_equal(copy.predict_interval(sets), expected)
+    if track == "accuracy" and name in ("constant", "fd", "cot", "aline", "stack"):
+        unused = again(method)
+        ends = method.predict_interval(sets)
+        for copy in (unused, again(method)):
+            np.testing.assert_array_equal(copy.predict_interval(sets), ends)
 
 
 @pytest.mark.slow

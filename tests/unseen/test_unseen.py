@@ -29,6 +29,7 @@ METHODS = ("constant", "auto-eval", "gscore-kmeans", "gscore-ude-w", "plugin-mpe
 
 
 def test_the_first_screen_has_thirty_lines_and_every_command():
+    assert run("--version").text == f"unseen {version('unseen')}\n"
     text = run("--help").text
     assert len(text.splitlines()) <= 30
     assert all(heading in text for heading in unseen.cli.PANELS)
@@ -36,10 +37,14 @@ def test_the_first_screen_has_thirty_lines_and_every_command():
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_is_listed_as_its_own_help_begins(name):
+def test_a_help_begins_as_it_is_listed_and_tells_every_option_in_words_of_readers(name):
     text = run(*name.split(), "--help").text
     assert text.startswith(f"Usage: unseen {name} ")
     assert "Example: unseen " + name in text
+    assert not re.search("<(str|int|float|path|list)", text)
+    options = COMMANDS[name].load().params
+    assert options
+    assert not [each.name for each in options if not (each.help or "").strip()]
     line = unseen.cli.COMMANDS[name].__doc__.splitlines()[0]
     assert len(line) <= 60
     *group, _ = name.split()
@@ -70,15 +75,7 @@ def test_the_help_of_build_shows_what_a_first_competition_needs():
 
 
 @pytest.mark.parametrize(
-    "command",
-    [
-        "demo new",
-        "new-method own",
-        "methods",
-        "check-method fd",
-        "build new",
-        "build new --preset digits",
-    ],
+    "command", ["demo new", "new-method own", "methods", "check-method fd", "build new --preset digits"]
 )
 def test_a_track_that_is_none_is_refused_before_anything_is_written(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -87,35 +84,22 @@ def test_a_track_that_is_none_is_refused_before_anything_is_written(command, tmp
     assert not [*tmp_path.iterdir()]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_argument_and_option_has_a_help(name):
-    options = COMMANDS[name].load().params
-    assert options
-    assert not [each.name for each in options if not (each.help or "").strip()]
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_types_are_named_for_readers(name):
-    assert not re.search("<(str|int|float|path|list)", run(*name.split(), "--help").text)
+def started(code, folder, **environment):
+    """A Python of its own that runs code, or the script of these words, in a folder."""
+    command = [sys.executable, *(("-c", code) if isinstance(code, str) else code)]
+    given = {**os.environ, **environment}
+    return subprocess.run(command, cwd=folder, env=given, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.slow
-def test_a_shell_completes_commands_groups_and_options():
+@pytest.mark.parametrize(
+    ("words", "expected"), [("unseen shift m", "measure"), ("unseen select --te", "--team")]
+)
+def test_a_shell_completes_commands_groups_and_options(words, expected, tmp_path):
     """As its script asks: the words so far in one variable, the word to complete by its number."""
-    for words, expected in (
-        ("unseen shift m", ["measure"]),
-        ("unseen select --te", ["--team"]),
-    ):
-        environment = {
-            **os.environ,
-            "_UNSEEN_COMPLETE": "complete_bash",
-            "COMP_WORDS": words,
-            "COMP_CWORD": str(len(words.split()) - 1),
-        }
-        done = subprocess.run(
-            [sys.executable, "-m", "unseen"], env=environment, capture_output=True, text=True, check=True
-        )
-        assert done.stdout.split() == expected
+    asked = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    done = started(("-m", "unseen"), tmp_path, _UNSEEN_COMPLETE="complete_bash", **asked)
+    assert done.stdout.split() == [expected]
 
 
 def test_public_names_are_there_when_they_are_asked_for():
@@ -130,43 +114,30 @@ def test_public_names_are_there_when_they_are_asked_for():
         _ = unseen.Estimators
 
 
-def started(code, folder, **environment):
-    """A Python of its own that runs code in a folder, as a notebook does."""
-    command = [sys.executable, "-c", code]
-    given = {**os.environ, **environment}
-    return subprocess.run(command, cwd=folder, env=given, capture_output=True, text=True, check=False)
-
-
 def test_importing_the_library_loads_no_library(tmp_path):
     code = "import sys, unseen; print({'numpy', 'typer', 'submission', 'pandas'} & set(sys.modules))"
     assert started(code, tmp_path).stdout == "set()\n"
 
 
-@pytest.fixture
-def notebooks(tmp_path):
-    """A folder whose files have the names of the kit's packages."""
+@pytest.mark.slow
+def test_files_of_the_packages_names_break_nothing(tmp_path):
     for name in ("submission", "oracle", "leaderboard"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('the own file was imported')\n")
     for name in ("baselines", "starter"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("")
-    return tmp_path
-
-
-@pytest.mark.slow
-def test_files_of_the_packages_names_break_nothing(notebooks):
-    done = started("import unseen; print(unseen.Observation.__module__, unseen.Score.__module__)", notebooks)
+    done = started("import unseen; print(unseen.Observation.__module__, unseen.Score.__module__)", tmp_path)
     assert done.stdout == "starter.observing.observation submission.metrics\n"
     assert [line.partition(" is not imported")[0] for line in done.stderr.splitlines()] == [
-        str(notebooks / name)
+        str(tmp_path / name)
         for name in ("submission.py", "starter", "baselines", "oracle.py", "leaderboard.py")
     ]
-    script = [Path(sys.executable).with_name("unseen"), "validate", "none", "none.csv"]
-    for command, code, said in (
-        ([sys.executable, "-m", "unseen", "methods"], 0, "gated"),
-        (script, 2, "error: none is not a competition"),
+    script = Path(sys.executable).with_name("unseen")
+    for words, code, said in (
+        (("-m", "unseen", "methods"), 0, "gated"),
+        ((script, "validate", "none", "none.csv"), 2, "error: none is not a competition"),
     ):
-        done = subprocess.run(command, cwd=notebooks, capture_output=True, text=True, check=False)
+        done = started(words, tmp_path)
         assert (done.returncode, said in done.stdout + done.stderr) == (code, True), done.stderr
 
 
@@ -177,9 +148,7 @@ def test_an_own_module_with_a_packages_name_is_named_in_any_order(tmp_path, file
     (tmp_path / file).write_text("MINE = 1\n")
     lines = ["import unseen", "import submission"]
     (tmp_path / "script.py").write_text("\n".join(lines if first else reversed(lines)))
-    done = subprocess.run(
-        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = started(("script.py",), tmp_path)
     line = done.stderr.splitlines()[-1]
     where = tmp_path / (file.partition("/")[0] if first else file)
     assert line.removeprefix("ImportError: ").startswith(f"{where} "), done.stderr
@@ -187,20 +156,15 @@ def test_an_own_module_with_a_packages_name_is_named_in_any_order(tmp_path, file
     assert (done.returncode == 0) == first
 
 
-def test_a_script_elsewhere_and_its_own_file_are_looked_at(tmp_path):
+def test_a_script_elsewhere_and_a_folder_of_scripts_are_looked_at(tmp_path):
     (tmp_path / "baselines.py").write_text("MINE = 1\n")
     (tmp_path / "script.py").write_text("import unseen\nfrom baselines import MINE\n")
-    done = subprocess.run(
-        [sys.executable, tmp_path / "script.py"], cwd="/", capture_output=True, text=True, check=False
-    )
-    line = f"{tmp_path / 'baselines.py'} is not imported, since a package of Unseen has its name: rename that file"
-    assert done.stderr.startswith(line + "\n")
-
-
-def test_a_folder_of_scripts_is_one_of_ones_own(tmp_path):
-    (tmp_path / "baselines").mkdir()
-    (tmp_path / "baselines" / "mine.py").write_text("")
-    assert started("import unseen", tmp_path).stderr.startswith(f"{tmp_path / 'baselines'} is not imported")
+    (tmp_path / "starter").mkdir()
+    (tmp_path / "starter" / "mine.py").write_text("")
+    done = started((tmp_path / "script.py",), "/")
+    told = "is not imported, since a package of Unseen has its name: rename that file"
+    lines = "".join(f"{tmp_path / name} {told}\n" for name in ("starter", "baselines.py"))
+    assert done.stderr.startswith(f"{lines}Traceback")
 
 
 def test_results_and_clones_are_no_modules_of_ones_own(tmp_path):
@@ -267,7 +231,7 @@ PREPARED = {
     "compare": write_scores,
     "classes halves": write_manifest,
     **dict.fromkeys(("validate", "score", "verify-entry"), predict_by_atc),
-    **dict.fromkeys(("select", "history"), hand_in),
+    **dict.fromkeys(("select", "history", "team"), hand_in),
 }
 """What is there before the example of a command runs."""
 
@@ -290,10 +254,6 @@ def test_the_examples_of_the_help_run(name, folder, weights, monkeypatch):
         PREPARED[name]()
     arguments = [re.sub(r"iterations=\d+", "iterations=20", each) for each in example(name)]
     assert run(*arguments).text
-
-
-def test_the_version_is_that_of_the_package():
-    assert run("--version").text == f"unseen {version('unseen')}\n"
 
 
 @pytest.mark.slow
@@ -379,21 +339,10 @@ def test_an_interrupt_says_how_to_go_on(folder, monkeypatch):
     assert (result.code, "run the same command again to continue" in result.text) == (130, True)
 
 
-def ended(command, capsys):
-    """(exit code, what was printed to stderr) of a command."""
-    with pytest.raises(SystemExit) as end:
-        ending.run(command)
-    return end.value.code, capsys.readouterr().err
-
-
-def raising(error):
-    def command():
-        raise error
-
-    return command
-
-
 FULL = "No space left on device"
+ACTING = "a\x1b[2J\u202e.csv"
+ESCAPED = "a\\x1b[2J\\u202e.csv"
+"""A name that a terminal acts on, as it is printed."""
 
 
 @pytest.mark.parametrize(
@@ -407,11 +356,20 @@ FULL = "No space left on device"
         (ModuleNotFoundError("No module named 'torch'"), 2, "error: No module named 'torch'\n"),
         (SystemExit(130), 130, "interrupted; run the same command again to continue\n"),
         (SystemExit(1), 1, ""),
+        (UnusableInput(f"{ACTING} is not a file"), 2, ESCAPED),
+        (InvalidSubmission(ACTING, ["line 1: no"]), 1, ESCAPED),
+        (OSError(errno.EACCES, "Permission denied", ACTING), 2, ESCAPED),
     ],
 )
 def test_an_error_is_a_code_and_a_line(error, code, message, capsys):
-    found, told = ended(raising(error), capsys)
-    assert (found, message in told, bool(told)) == (code, True, bool(message))
+    def fail():
+        raise error
+
+    with pytest.raises(SystemExit) as end:
+        ending.run(fail)
+    told = capsys.readouterr().err
+    assert (end.value.code, message in told, bool(told)) == (code, True, bool(message))
+    assert told.replace("\n", "").isprintable()
 
 
 def test_what_is_no_mistake_of_the_users_keeps_its_traceback():
@@ -425,17 +383,3 @@ def test_what_the_terminal_cannot_show_is_escaped(monkeypatch, errors):
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(buffer, encoding="ascii", errors=errors))
     ending.run(lambda: print("é", end="", flush=True))
     assert buffer.getvalue() == b"\\xe9"
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        UnusableInput("a\x1b[2J\u202e.csv is not a file"),
-        InvalidSubmission("a\x1b[2J\u202e.csv", ["line 1: no"]),
-        OSError(errno.EACCES, "Permission denied", "a\x1b[2J\u202e.csv"),
-    ],
-)
-def test_what_a_terminal_acts_on_is_escaped(error, capsys):
-    _, printed = ended(raising(error), capsys)
-    assert "a\\x1b[2J\\u202e.csv" in printed
-    assert printed.replace("\n", "").isprintable()

@@ -1,22 +1,26 @@
-"""The commands `build` and `train`."""
+"""The commands `build` and `train`, and the settings of a build as options of `unseen build`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from inspect import Parameter, Signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from typer import Argument, Context, Exit, Option, echo
+from typer import CallbackParam, Context, Exit, Option, echo
 
 from submission.errors import UnusableInput
 from unseen.cli import options
-from unseen.cli.options import Cache, Cluster, Device, Network, number, path, text
-from unseen.cli.settings import given
+from unseen.cli.options import Cache, Cluster, Device, Network, argument, number, option, path, text
 
 if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
     from starter.contest.settings import Settings
     from starter.models.classifiers.train import Training
 
 RARE = ("network", "device", "cluster", "cache")
 """Options of `build` besides the settings that only --help-all shows."""
+METAVARS: dict[Any, str] = {str: "TEXT", list[str]: "TEXT", int: "NUMBER", float: "NUMBER"}
+"""What the help calls a value, by its type."""
 
 
 def _print_all(context: Context, wanted: bool) -> None:
@@ -31,14 +35,10 @@ def _print_all(context: Context, wanted: bool) -> None:
 
 def build(
     context: Context,
-    folder: Annotated[Path | None, Argument(metavar="DIR", help="A new folder, or one to finish.")] = None,
+    folder: Annotated[Path | None, argument("DIR", "A new folder, or one to finish.")] = None,
     *,
-    settings: Annotated[
-        Path | None, Option(metavar="FILE", help="Settings in TOML; options override them.")
-    ] = None,
-    write_settings: Annotated[
-        Path | None, Option(metavar="FILE", help="Only write all settings as TOML.")
-    ] = None,
+    settings: Annotated[Path | None, option("FILE", "Settings in TOML; options override them.")] = None,
+    write_settings: Annotated[Path | None, option("FILE", "Only write all settings as TOML.")] = None,
     preset: Annotated[str, text("Use the settings of a preset: small, or datacv2023.")] = "",
     track: Annotated[str, text("accuracy (of classifiers), or ood (of OOD detectors). [accuracy]")] = "",
     test_seed: Annotated[int | None, number("Seed of the test sets, a secret. [random]")] = None,
@@ -69,7 +69,7 @@ def build(
     """
     if folder is None and not (write_settings or dry_run):
         raise UnusableInput("name the folder to build in: unseen build DIR")
-    asked = _asked(settings, preset, track, given(context))
+    asked = _asked(settings, preset, track, context.ensure_object(dict))
     if write_settings:
         from starter.contest.named_settings import write_file
 
@@ -77,7 +77,7 @@ def build(
         options.tell_next("build", "DIR", "--settings", write_settings)
         return
 
-    own = _own_networks(asked, network)
+    own = _own_networks(context, asked, network)
     begun = folder is not None and (folder / "private/build.json").exists()
     if asked.deadline and asked.deadline <= options.now() and not begun:
         raise UnusableInput(
@@ -103,23 +103,22 @@ def build(
     options.tell_next("predict", folder, *options.repeated("--network", own))
 
 
-def _own_networks(asked: "Settings", networks: Sequence[str]) -> list[str]:
+def _own_networks(context: Context, asked: "Settings", networks: Sequence[str]) -> list[str]:
     """Returns the user's own networks, each once, those of the classifiers among them; make them known."""
     from starter.models.classifiers import Spec
 
     own = [*networks, *filter(None, (Spec.parse(text).own_code for text in asked.classifiers))]
-    options.use_networks(own)
-    return list(dict.fromkeys(own))
+    return list(dict.fromkeys(options.use_networks(context, own)))
 
 
 def _asked(file: Path | None, name: str, track: str, given: Mapping[str, Any]) -> "Settings":
     """Returns the settings: those of the options, else of the file, else of the preset, else the defaults."""
     from starter.contest.named_settings import preset, read_file, settings_of
 
-    found = read_file(file) if file else {}
-    stated = str(found.pop("track", "accuracy"))
+    of_file = read_file(file) if file else {}
+    stated = str(of_file.pop("track", "accuracy"))
     of = track or stated
-    return settings_of(of, {**(preset(name, of) if name else {}), **found, **given})
+    return settings_of(of, {**(preset(name, of) if name else {}), **of_file, **given})
 
 
 def train(
@@ -134,7 +133,7 @@ def train(
     image_size: Annotated[int, number("Pixels of a side, as for build. [the commonest size]")] = 0,
     resize: Annotated[Literal["crop", "pad", "stretch"], Option(help="How to resize images.")] = "crop",
     skip_unreadable: Annotated[
-        float, number("Largest share of unreadable images, which are left out.", metavar="SHARE")
+        float, number("Largest share of unreadable images, which are left out.", "SHARE")
     ] = 0.01,
     start: Annotated[str, text("Initial weights: a file, or pretrained (of a library's NET).")] = "",
     out: Annotated[Path, path("The .safetensors file to write.")],
@@ -174,3 +173,66 @@ def _words_of_build(asked: "Training", usual: "Training") -> list[object]:
     names = ("image_size", "resize", "skip_unreadable", "seed")
     changed = [name for name in names if getattr(asked, name) != getattr(usual, name)]
     return [word for name in changed for word in (f"--{name.replace('_', '-')}", getattr(asked, name))]
+
+
+def settings() -> Callable[..., None]:
+    """Returns a function with a parameter for every setting; those that a first competition needs are first.
+
+    It does nothing: its parameters become options, whose values the context holds.
+    """
+    from starter.contest.named_settings import TRACKS, extra_of, fields_of
+
+    fields = {name: field for track in TRACKS for name, field in fields_of(track).items()}
+    often = [name for name, field in fields.items() if extra_of(field).get("often")]
+    rarely = [name for name in fields if name not in often]
+
+    def declare() -> None:
+        """Declare the settings."""
+
+    parameters = [_parameter(name, fields[name]) for name in (*often, *rarely)]
+    declare.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return declare
+
+
+def _parameter(name: str, field: "FieldInfo") -> Parameter:
+    """Returns a setting's parameter, None where the option is not given."""
+    from starter.contest.named_settings import extra_of, flag_of, help_of
+
+    kind = _kind(field.annotation)
+    often = bool(extra_of(field).get("often"))
+    flag = flag_of(name)
+    declared = Option(
+        f"{flag}/--no-{flag[2:]}" if kind is bool else flag,
+        metavar=extra_of(field).get("metavar") or METAVARS.get(kind),
+        help=help_of(name, "Repeatable." if kind == list[str] else ""),
+        show_default=False,
+        hidden=not often,
+        rich_help_panel="Settings" if often else _panel(name),
+        expose_value=False,
+        callback=_keep,
+    )
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, declared])
+
+
+def _kind(annotation: object) -> Any:
+    """Returns the type of a setting's option: a number, on/off, a list or a pair, else a text."""
+    if annotation in (bool, int, float):
+        return annotation
+    if get_args(annotation) == (str, ...):
+        return list[str]
+    return tuple[int, int] if get_args(annotation) == (int, ...) else str
+
+
+def _panel(name: str) -> str:
+    """Returns the heading of a setting that a first competition does not need."""
+    from starter.contest.named_settings import TRACKS, fields_of
+
+    tracks = [track for track in TRACKS if name in fields_of(track)]
+    return "More settings" if len(tracks) == len(TRACKS) else f"More settings, of the {tracks[0]} track"
+
+
+def _keep(context: Context, parameter: CallbackParam, value: Any) -> Any:
+    """Keep the value of a setting that is given."""
+    if value not in (None, [], ()):
+        context.ensure_object(dict)[parameter.name] = value
+    return value

@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from submission.errors import InvalidSubmission, UnusableInput, naming_options, printable
-from unseen.cli import COMMANDS, GROUPS, PANELS, WORDS, build, settings
+from unseen.cli import COMMANDS, GROUPS, PANELS, WORDS, build
 
 PURPOSE = "Predict a frozen classifier's accuracy on data without labels."
 LOOK: dict[str, Any] = {
@@ -39,7 +39,16 @@ class Command(TyperCommand):
             made = _typed(self.function)
             self.callback = made.callback
             self.params = made.params
+            if self.function is build.build:
+                self._add_settings()
         return self
+
+    def _add_settings(self) -> None:
+        """Add an option for every setting; --help-all alone shows those in `RARE`."""
+        each: Any
+        for each in self.params:
+            each.hidden = each.name in build.RARE
+        self.params += _typed(build.settings()).params
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """Returns the context of a call."""
@@ -58,20 +67,6 @@ class Command(TyperCommand):
         for heading, records in sections.items():
             with formatter.section(heading):
                 formatter.write_dl(records)
-
-
-class BuildCommand(Command):
-    """The command `build`, which has an option for every setting too."""
-
-    def load(self) -> Command:
-        """Returns the command with its options; --help-all alone shows those in `RARE`."""
-        if self.callback is None:
-            super().load()
-            each: Any
-            for each in self.params:
-                each.hidden = each.name in build.RARE
-            self.params += _typed(settings.settings()).params
-        return self
 
 
 def _typed(function: Callable[..., None]) -> Any:
@@ -124,8 +119,7 @@ def command_line() -> TyperGroup:
             top.commands[group] = TyperGroup(name=group, help=GROUPS[group], no_args_is_help=True, **LOOK)
         holder = top.commands[group] if group else top
         assert isinstance(holder, TyperGroup)
-        kind = BuildCommand if function is build.build else Command
-        holder.commands[own] = kind(own, function)
+        holder.commands[own] = Command(own, function)
     return top
 
 

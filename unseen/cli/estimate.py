@@ -1,97 +1,71 @@
 """The command `unseen estimate`."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from typer import Argument, Exit, Option, echo
+from typer import Exit, Option, echo
 
 from submission.errors import UnusableInput
 from submission.files import write_text
-from unseen.cli.options import Device, Json, Network, number, text
+from unseen.cli.options import Device, Json, Network, argument, number, option, text
 
 if TYPE_CHECKING:
-    from unseen.estimation.estimation import Estimation
-
-Photos = Mapping[str, Sequence[tuple[str, Any]]]
-"""File name and image of every image of each set."""
+    from unseen.estimation.estimation import Estimation, Photos
 
 
 def estimate(
-    sets: Annotated[list[Path], Argument(metavar="[SET]...", help="Further sets.")] = [],
+    sets: Annotated[list[Path], argument("[SET]...", "Further sets.")] = [],
     *,
     unlabelled: Annotated[
         list[Path],
-        Option(
-            "--unlabelled",
-            metavar="FILE|DIR",
-            help="A set without labels; more may follow as SETs. Repeatable.",
-        ),
+        option("FILE|DIR", "A set without labels; more may follow as SETs. Repeatable.", "--unlabelled"),
     ],
     logits: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="The labelled images' logits (n, k): .npy, .npz, .csv."),
+        Path | None, option("FILE", "The labelled images' logits (n, k): .npy, .npz, .csv.")
     ] = None,
     labels: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="Their classes (n,): numbers from 0 on, or --classes."),
+        Path | None, option("FILE", "Their classes (n,): numbers from 0 on, or --classes.")
     ] = None,
-    model: Annotated[str | None, Option(metavar="NAME=WEIGHTS", help="A model, as for build.")] = None,
-    labelled: Annotated[
-        Path | None, Option(metavar="DIR", help="With a model: folder of CLASS/IMAGE.")
-    ] = None,
-    classes: Annotated[
-        Path | None, Option(metavar="FILE", help="The model's classes in order, one a line.")
-    ] = None,
+    model: Annotated[str | None, option("NAME=WEIGHTS", "A model, as for build.")] = None,
+    labelled: Annotated[Path | None, option("DIR", "With a model: folder of CLASS/IMAGE.")] = None,
+    classes: Annotated[Path | None, option("FILE", "The model's classes in order, one a line.")] = None,
     train_sets: Annotated[int, number("With a model: number of sets to learn from, 0 or 6 to 1000.")] = 24,
     referees: Annotated[
-        list[str],
-        Option("--referee", metavar="SPEC", help="With a model: as build's --referee. Repeatable."),
+        list[str], option("SPEC", "With a model: as build's --referee. Repeatable.", "--referee")
     ] = [],
-    image_size: Annotated[
-        int, number("Side to which images are resized; 0: the commonest.", metavar="PIXELS")
-    ] = 0,
+    image_size: Annotated[int, number("Side to which images are resized; 0: the commonest.", "PIXELS")] = 0,
     resize: Annotated[Literal["crop", "pad", "stretch"], Option(help="How to resize images.")] = "crop",
-    skip_unreadable: Annotated[float, number("Share of unreadable images to allow.", metavar="SHARE")] = 0.01,
+    skip_unreadable: Annotated[float, number("Share of unreadable images to allow.", "SHARE")] = 0.01,
     device: Device = "cpu",
     engine: Annotated[str, text("What runs a model: openvino, or torch. [openvino on CPUs]")] = "",
     margin: Annotated[float, number("Report a fall larger than this fraction.")] = 0.05,
     level: Annotated[float, number("Share of intervals that should hold the truth.")] = 0.9,
-    window: Annotated[
-        int | None, number("Estimate every so many rows by themselves.", metavar="IMAGES")
-    ] = None,
+    window: Annotated[int | None, number("Estimate every so many rows by themselves.", "IMAGES")] = None,
     second: Annotated[
         list[str],
-        Option(
+        option(
+            "FILE",
+            "A second model's logits: first those of the labelled images, then of each set. Repeatable.",
             "--second",
-            metavar="FILE",
-            help="A second model's logits: first those of the labelled images, then of each set. Repeatable.",
         ),
     ] = [],
     features: Annotated[
-        list[str],
-        Option("--features", metavar="FILE", help="Features (n, d), in the same order. Repeatable."),
+        list[str], option("FILE", "Features (n, d), in the same order. Repeatable.", "--features")
     ] = [],
     probabilities: Annotated[bool, Option("--probabilities", help="FILEs hold probabilities.")] = False,
     ask: Annotated[
-        int | None,
-        number("Write ask.csv: so many images of each set to label.", metavar="IMAGES"),
+        int | None, number("Write ask.csv: so many images of each set to label.", "IMAGES")
     ] = None,
-    answers: Annotated[
-        Path | None, Option(metavar="FILE", help="An ask.csv with labels, which then count.")
-    ] = None,
-    fail_below: Annotated[
-        float | None, number("Exit with 1 below this, a fraction.", metavar="ACCURACY")
-    ] = None,
+    answers: Annotated[Path | None, option("FILE", "An ask.csv with labels, which then count.")] = None,
+    fail_below: Annotated[float | None, number("Exit with 1 below this, a fraction.", "ACCURACY")] = None,
     fail_on: Annotated[
         Literal["certain", "likely", "possible"],
         Option(help="What is below: the whole interval, the estimate, or its lower end."),
     ] = "likely",
-    out: Annotated[
-        Path, Option(metavar="FOLDER", help="The folder of estimate.html, .json and .csv.")
-    ] = Path(),
+    out: Annotated[Path, option("FOLDER", "The folder of estimate.html, .json and .csv.")] = Path(),
     as_json: Json = False,
     network: Network = [],
 ) -> None:
@@ -174,7 +148,7 @@ def _labelled_first(files: Sequence[str]) -> tuple[str, Sequence[str]] | None:
 
 
 def _with_answers(
-    found: "Estimation", photos: Photos, ask: int | None, answers: Path | None, wanted: Path
+    found: "Estimation", photos: "Photos", ask: int | None, answers: Path | None, wanted: Path
 ) -> tuple["Estimation", list[Path]]:
     """Returns the estimation with the answers, and the written table of images to label, if any are asked."""
     from unseen.estimation.budget import answered, draw, read_answers, with_columns

@@ -5,7 +5,7 @@ reads the command line; for a shell that completes words it does nothing.
 """
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
@@ -32,10 +32,13 @@ def _opened(context: Context, folder: Path) -> "Competition":
     return folder if context.resilient_parsing else Competition.open(unpacked(folder))  # type: ignore[return-value]
 
 
-def _use_networks(context: Context, networks: list[str]) -> list[str]:
-    """Make networks of the user's own known by their names, and return the names."""
-    if not context.resilient_parsing:
-        use_networks(networks)
+def use_networks(context: Context, networks: list[str]) -> list[str]:
+    """Make networks of the user's own, each a module:function, known by their names; return them."""
+    if networks and not context.resilient_parsing:
+        from starter.models.classifiers import use_network
+
+        for spec in networks:
+            use_network(spec)
     return networks
 
 
@@ -62,55 +65,50 @@ def _no_file(folder: Path | None) -> Path | None:
     return folder
 
 
+def argument(metavar: str, words: str) -> Any:
+    """Returns an argument, with its help."""
+    return Argument(metavar=metavar, help=words)
+
+
+def option(metavar: str, words: str, *names: str) -> Any:
+    """Returns an option with a value, with its help."""
+    return Option(*names, metavar=metavar, help=words)
+
+
 def text(words: str, *names: str) -> Any:
     """Returns an option for a text, with its help."""
-    return Option(*names, metavar="TEXT", help=words)
+    return option("TEXT", words, *names)
 
 
 def path(words: str, *names: str) -> Any:
     """Returns an option for a file or folder, with its help."""
-    return Option(*names, metavar="PATH", help=words)
+    return option("PATH", words, *names)
 
 
-def at_least(least: int) -> Callable[[CallbackParam, float | None], float | None]:
-    """Returns a callback that refuses numbers below `least`."""
+def number(words: str, metavar: str = "NUMBER", *, least: int = 0) -> Any:
+    """Returns an option for a number of at least `least`, with its help."""
 
     def check(parameter: CallbackParam, value: float | None) -> float | None:
         if value is not None and value < least:
             raise UnusableInput(f"{parameter.opts[0]} must be at least {least}, got {value}")
         return value
 
-    return check
-
-
-def number(words: str, *, least: int = 0, metavar: str = "NUMBER") -> Any:
-    """Returns an option for a number of at least `least`, with its help."""
-    return Option(metavar=metavar, help=words, callback=at_least(least))
+    return Option(metavar=metavar, help=words, callback=check)
 
 
 Contest = Annotated[
     Competition,
     Argument(metavar="DIR", parser=Path, callback=_opened, help="The competition's folder, or its archive."),
 ]
-Predictions = Annotated[
-    Path, Argument(metavar="FILE", help="A CSV with id,prediction, or an answer.txt; or a zip.")
-]
-Methods = Annotated[
-    list[str], Argument(metavar="[METHOD|module:Class]...", help="Methods of the kit, or your own.")
-]
-Manifest = Annotated[Path, Argument(metavar="MANIFEST", help="A manifest, written by `unseen classes`.")]
+Predictions = Annotated[Path, argument("FILE", "A CSV with id,prediction, or an answer.txt; or a zip.")]
+Methods = Annotated[list[str], argument("[METHOD|module:Class]...", "Methods of the kit, or your own.")]
+Manifest = Annotated[Path, argument("MANIFEST", "A manifest, written by `unseen classes`.")]
 
 All = Annotated[bool, Option("--all", help="Without names, all methods but those that take long.")]
-Cache = Annotated[str, Option(metavar="PATH|URL", help="Where observations are kept. [DIR/cache]")]
-Called = Annotated[
-    list[str], Option("--as", metavar="NAME", help="A name for each METHOD, also in --set. Repeatable.")
-]
-Changes = Annotated[
-    list[str], Option("--set", metavar="METHOD.PARAM=VALUE", help="Set a parameter. Repeatable.")
-]
-Cluster = Annotated[
-    str | None, Option(metavar="ADDRESS|local:N", help="A Dask cluster to work on. [this process]")
-]
+Cache = Annotated[str, option("PATH|URL", "Where observations are kept. [DIR/cache]")]
+Called = Annotated[list[str], option("NAME", "A name for each METHOD, also in --set. Repeatable.", "--as")]
+Changes = Annotated[list[str], option("METHOD.PARAM=VALUE", "Set a parameter. Repeatable.", "--set")]
+Cluster = Annotated[str | None, option("ADDRESS|local:N", "A Dask cluster to work on. [this process]")]
 Debug = Annotated[
     bool,
     Option("--debug", callback=_show_cause, help="Print the whole traceback of a method that fails."),
@@ -125,7 +123,7 @@ Network = Annotated[
     Option(
         "--network",
         metavar="TEXT",
-        callback=_use_networks,
+        callback=use_networks,
         help="module:function of a network of yours, whose code runs. Repeatable.",
     ),
 ]
@@ -149,15 +147,6 @@ def write_study(study: "Study", folder: Path | None) -> None:
 def now() -> datetime:
     """Returns the present time, in UTC."""
     return datetime.now(timezone.utc)
-
-
-def use_networks(networks: Iterable[str]) -> None:
-    """Make networks of the user's own, each a module:function, known by their names."""
-    if networks:
-        from starter.models.classifiers import use_network
-
-        for spec in networks:
-            use_network(spec)
 
 
 def chosen_for(

@@ -5,19 +5,19 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Exit, Option, echo
+from typer import Exit, Option, echo
 
 from submission.errors import UnusableInput
 from unseen.cli import options
 from unseen.cli.options import (
-    Changes,
     Contest,
-    Debug,
     Device,
     Json,
     Network,
     Predictions,
+    argument,
     number,
+    option,
     path,
     text,
 )
@@ -89,9 +89,7 @@ def _update(competition: "Competition") -> None:
 
 def select(
     competition: Contest,
-    numbers: Annotated[
-        list[int], Argument(metavar="[NUMBER]...", help="Up to two submissions. [the two best]")
-    ] = [],
+    numbers: Annotated[list[int], argument("[NUMBER]...", "Up to two submissions. [the two best]")] = [],
     *,
     team: Annotated[str, text("The team's name.")],
 ) -> None:
@@ -136,7 +134,7 @@ def leaderboard(
     final: Annotated[bool, Option("--final", help="After the end: publish private scores too.")] = False,
     retired: Annotated[bool, Option("--retired", help="With --final: all methods too.")] = False,
     table: Annotated[bool, Option("--table", help="Print all methods' scores, for you alone.")] = False,
-    out: Annotated[Path | None, Option(metavar="FOLDER", help="The folder to write to. [DIR]")] = None,
+    out: Annotated[Path | None, option("FOLDER", "The folder to write to. [DIR]")] = None,
 ) -> None:
     """Write leaderboard.csv, .html and .md.
 
@@ -160,12 +158,8 @@ def rescore(
     competition: Contest,
     *,
     reason: Reason,
-    labels: Annotated[
-        list[str], Option("--label", metavar="ID=FRACTION", help="A corrected label. Repeatable.")
-    ] = [],
-    void: Annotated[
-        list[str], Option("--void", metavar="SET", help="A test set not to count. Repeatable.")
-    ] = [],
+    labels: Annotated[list[str], option("ID=FRACTION", "A corrected label. Repeatable.", "--label")] = [],
+    void: Annotated[list[str], option("SET", "A test set not to count. Repeatable.", "--void")] = [],
     images: Annotated[Path | None, path("A CSV of corrected image labels: set,image,class.")] = None,
 ) -> None:
     """Correct labels or void test sets (organizers).
@@ -193,7 +187,7 @@ def amend(
     competition: Contest,
     *,
     reason: Reason,
-    deadline: Annotated[str | None, text("New end, as 2026-12-31T23:59 (UTC); none for no end.")] = None,
+    deadline: Annotated[str | None, text("New end, as 2026-12-31T23:59 (UTC), or none.")] = None,
     daily_limit: Annotated[int | None, number("Submissions per team and day; 0 for any number.")] = None,
     total_limit: Annotated[int | None, number("Submissions per team in total; 0 for any number.")] = None,
     contact: Annotated[str | None, text("Contact for participants.")] = None,
@@ -203,7 +197,7 @@ def amend(
     The ledger records the change, and the board and the archive's README say it with its date and reason. In
     a hidden competition the total limit cannot rise above a fifth of the public sets.
 
-    Example: unseen amend contest --deadline 2099-12-31 --reason "a public holiday"
+    Example: unseen amend contest --deadline 2099-12-31 --reason holiday
     """
     from leaderboard.changes import amend as change
 
@@ -221,8 +215,8 @@ def amend(
 
 def team(
     competition: Contest,
-    name: Annotated[str, Argument(metavar="NAME", help="The team's name.")],
-    action: Annotated[str, Argument(metavar="ACTION", help="rename, merge, withdraw, disqualify or extend.")],
+    name: Annotated[str, argument("NAME", "The team's name.")],
+    action: Annotated[str, argument("ACTION", "rename, merge, withdraw, disqualify or extend.")],
     *,
     reason: Reason,
     to: Annotated[str | None, text("The new name, the other team, or the team's own deadline.")] = None,
@@ -232,7 +226,7 @@ def team(
     All of the team's submissions stay in the ledger; the board shows what counts from now on, and says the
     change with its date and reason. merge --to TEAM lets the submissions count for that team.
 
-    Example: unseen team contest ada rename --to "Ada L." --reason "a misspelling"
+    Example: unseen team contest ada rename --to ada-l --reason misspelt
     """
     from leaderboard.changes import change_team
 
@@ -311,13 +305,11 @@ def pack(
 
 
 def export(
-    platform: Annotated[str, Argument(metavar="PLATFORM", help="codabench, kaggle or datacv.")],
+    platform: Annotated[str, argument("PLATFORM", "codabench, kaggle or datacv.")],
     competition: Contest,
-    out: Annotated[Path | None, Argument(metavar="OUT", help="A new folder, for hidden labels.")] = None,
+    out: Annotated[Path | None, argument("OUT", "A new folder, for hidden labels.")] = None,
     *,
-    start: Annotated[
-        datetime | None, Option(metavar="YYYY-MM-DD", help="Codabench: the first day. [today]")
-    ] = None,
+    start: Annotated[datetime | None, option("YYYY-MM-DD", "Codabench: the first day. [today]")] = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Only try the scoring program.")] = False,
 ) -> None:
     """Write the competition for another platform.
@@ -350,10 +342,10 @@ def verify_entry(
     competition: Contest,
     file: Predictions,
     *,
-    method: Annotated[str, Option(metavar="module:Class|METHOD", help="The team's, or the kit's.")],
-    changes: Changes = [],
+    method: Annotated[str, option("module:Class|METHOD", "The team's, or the kit's.")],
+    changes: options.Changes = [],
     device: Device = "cpu",
-    debug: Debug = False,
+    debug: options.Debug = False,
     network: Network = [],
 ) -> None:
     """Run a method again and compare with a submitted file.
@@ -377,9 +369,7 @@ def verify_entry(
 
 def show(
     competition: Contest,
-    sets: Annotated[
-        list[str], Argument(metavar="[SET]...", help="Names of sets. [the first of each part]")
-    ] = [],
+    sets: Annotated[list[str], argument("[SET]...", "Names of sets. [the first of each part]")] = [],
     *,
     out: Annotated[Path | None, path("The PNG file to write. [DIR/sheet.png]")] = None,
 ) -> None:
@@ -416,7 +406,7 @@ def materialize(
 
 def backup(
     competition: Contest,
-    file: Annotated[Path, Argument(metavar="FILE", help="The zip to write: it holds hidden labels.")],
+    file: Annotated[Path, argument("FILE", "The zip to write: it holds hidden labels.")],
 ) -> None:
     """Write the organizer's private files to one zip file.
 

@@ -3,27 +3,10 @@
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Exit, Option, echo
+from typer import Exit, Option, echo
 
-from unseen.cli.options import (
-    All,
-    Cache,
-    Called,
-    Changes,
-    Cluster,
-    Contest,
-    Debug,
-    Device,
-    Methods,
-    Network,
-    Note,
-    Predictions,
-    Track,
-    chosen_for,
-    of_track,
-    repeated,
-    tell_next,
-)
+from unseen.cli import options
+from unseen.cli.options import Contest, Predictions, Track, argument
 
 DEMO_SETTINGS: dict[str, dict[str, object]] = {
     "accuracy": {"ops_per_set": (1, 3), "referees": ("embedded",), "set_size": 250, "val_sets": 8}
@@ -34,9 +17,7 @@ DEMO_ORACLE = {"iterations": 1000, "batch_size": 500}
 
 
 def demo(
-    folder: Annotated[Path, Argument(metavar="DIR", help="A new folder, or an earlier demo's.")] = Path(
-        "unseen-demo"
-    ),
+    folder: Annotated[Path, argument("DIR", "A new folder, or an earlier demo's.")] = Path("unseen-demo"),
     *,
     track: Track = "accuracy",
 ) -> None:
@@ -65,7 +46,7 @@ def demo(
     if "ora-a" in chosen:
         echo(f"In this demo ora-a was trained for {DEMO_ORACLE['iterations']:,} iterations only.")
     echo(f"\nThe leaderboard: {publish(competition).html.resolve()}")
-    tell_next("new-method", "my_method", *of_track(track))
+    options.tell_next("new-method", "my_method", *options.of_track(track))
 
 
 def methods(*, track: Track = "accuracy") -> None:
@@ -80,7 +61,7 @@ def methods(*, track: Track = "accuracy") -> None:
 
 
 def new_method(
-    name: Annotated[str, Argument(metavar="NAME", help="A module name in lower case, such as my_method.")],
+    name: Annotated[str, argument("NAME", "A module name in lower case, such as my_method.")],
     *,
     track: Track = "accuracy",
     sklearn: Annotated[bool, Option("--sklearn", help="Write a scikit-learn pipeline instead.")] = False,
@@ -89,21 +70,20 @@ def new_method(
 
     Example: unseen new-method my_method
     """
-    from baselines.run.user_method import class_name
-    from unseen.templates.new_method import MODEL
-    from unseen.templates.new_method import new_method as write
+    from baselines.run.choose import class_name
+    from unseen.templates import new_method as write
 
     echo(write(name, Path.cwd(), track, sklearn))
-    method = MODEL if sklearn else class_name(name)
-    tell_next("check-method", f"{name}:{method}", *of_track(track))
+    method = "model" if sklearn else class_name(name)
+    options.tell_next("check-method", f"{name}:{method}", *options.of_track(track))
 
 
 def check_method(
-    method: Annotated[str, Argument(metavar="module:Class|METHOD", help="A class of yours, or the kit's.")],
+    method: Annotated[str, argument("module:Class|METHOD", "A class of yours, or the kit's.")],
     *,
-    changes: Changes = [],
+    changes: options.Changes = [],
     track: Track = "accuracy",
-    debug: Debug = False,
+    debug: options.Debug = False,
 ) -> None:
     """Check on artificial sets that a method keeps the contract.
 
@@ -119,22 +99,22 @@ def check_method(
     echo("\n".join(map(str, checks)))
     if any(result.problem for result in checks):
         raise Exit(1) from next((result.error for result in checks if result.error), None)
-    tell_next("predict", "DIR", method, *repeated("--set", changes))
+    options.tell_next("predict", "DIR", method, *options.repeated("--set", changes))
 
 
 def predict(
     competition: Contest,
-    names: Methods = [],
+    names: options.Methods = [],
     *,
-    everything: All = False,
-    changes: Changes = [],
-    device: Device = "cpu",
-    cluster: Cluster = None,
-    cache: Cache = "",
-    called: Called = [],
-    note: Note = "",
-    debug: Debug = False,
-    network: Network = [],
+    everything: options.All = False,
+    changes: options.Changes = [],
+    device: options.Device = "cpu",
+    cluster: options.Cluster = None,
+    cache: options.Cache = "",
+    called: options.Called = [],
+    note: options.Note = "",
+    debug: options.Debug = False,
+    network: options.Network = [],
 ) -> None:
     """Fit methods and write predictions.
 
@@ -143,7 +123,7 @@ def predict(
 
     Example: unseen predict contest atc fd ora-a --set ora-a.iterations=2000
     """
-    chosen = chosen_for(competition, names, changes, called, everything)
+    chosen = options.chosen_for(competition, names, changes, called, everything)
 
     from baselines.run.predict import predict as run
     from starter.contest.cluster import connected
@@ -160,23 +140,23 @@ def predict(
     if "val" in paths:
         methods = {name: check(competition, files["val"], "val") for name, files in written.items()}
         echo(f"\n{validation_report(competition, methods)}")
-        tell_next("score", competition.root, paths["val"], "--val")
+        options.tell_next("score", competition.root, paths["val"], "--val")
     else:
-        tell_next("validate", competition.root, paths["test"])
+        options.tell_next("validate", competition.root, paths["test"])
 
 
 def report(
     competition: Contest,
-    names: Methods = [],
+    names: options.Methods = [],
     *,
-    everything: All = False,
-    changes: Changes = [],
+    everything: options.All = False,
+    changes: options.Changes = [],
     intervals: Annotated[bool, Option("--intervals", help="Intervals also for slow methods.")] = False,
-    device: Device = "cpu",
-    called: Called = [],
-    note: Note = "",
-    debug: Debug = False,
-    network: Network = [],
+    device: options.Device = "cpu",
+    called: options.Called = [],
+    note: options.Note = "",
+    debug: options.Debug = False,
+    network: options.Network = [],
 ) -> None:
     """Fit methods and compare them on the validation sets.
 
@@ -185,7 +165,7 @@ def report(
 
     Example: unseen report contest constant atc fd
     """
-    chosen = chosen_for(competition, names, changes, called, everything)
+    chosen = options.chosen_for(competition, names, changes, called, everything)
 
     from baselines.report.page import write_report
     from submission.scoretable import tables_text
@@ -210,4 +190,4 @@ def validate(competition: Contest, file: Predictions) -> None:
     low, high = min(found.values()), max(found.values())
     echo(f"valid: {len(found)} of {len(found)} predictions, {low:.2f} to {high:.2f}")
     if competition.private.exists():
-        tell_next("score", competition.root, file, "--team", "NAME")
+        options.tell_next("score", competition.root, file, "--team", "NAME")

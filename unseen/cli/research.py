@@ -3,36 +3,17 @@
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option, echo
+from typer import Option, echo
 
 from submission.errors import UnusableInput
-from unseen.cli.options import (
-    Cache,
-    Changes,
-    Cluster,
-    Contest,
-    Debug,
-    Device,
-    Encoder,
-    Images,
-    Labels,
-    Manifest,
-    Network,
-    Seed,
-    Source,
-    StudyFolder,
-    Wordnet,
-    number,
-    path,
-    text,
-    write_study,
-)
+from unseen.cli import options
+from unseen.cli.options import Contest, Device, Network, StudyFolder, argument, number, option, path, text
 
 
 def compare(
-    scores: Annotated[Path, Argument(metavar="SCORES", help="The table, items x systems.")],
+    scores: Annotated[Path, argument("SCORES", "The table, items x systems.")],
     *,
-    families: Annotated[str, Option(metavar="COLUMN", help="What items share, such as their source.")] = "",
+    families: Annotated[str, option("COLUMN", "What items share, such as their source.")] = "",
     lower: Annotated[bool, Option("--lower", help="Lower is better, as for errors.")] = False,
 ) -> None:
     """Say which of a benchmark's systems can be told apart.
@@ -52,13 +33,13 @@ def ablate(
     competition: Contest,
     *,
     table: Annotated[str, text("SYP: 1 to 5, fig10; Gscore: 1, 2, 4, fig3, ...; near-far.")],
-    changes: Changes = [],
+    changes: options.Changes = [],
     seeds: Annotated[int, number("Number of seeds with which each oracle is trained.", least=1)] = 1,
     splits: Annotated[int, number("OOD track: more random splits (paper: 5).")] = 0,
     device: Device = "cpu",
-    cluster: Cluster = None,
-    cache: Cache = "",
-    debug: Debug = False,
+    cluster: options.Cluster = None,
+    cache: options.Cache = "",
+    debug: options.Debug = False,
     network: Network = [],
 ) -> None:
     """Reproduce a table of the SYP or the Gscore paper.
@@ -94,7 +75,7 @@ def ablate(
 
 def classes_assign(
     *,
-    out: Annotated[Path, Option(metavar="FILE", help="The manifest to write, a CSV file.")],
+    out: Annotated[Path, option("FILE", "The manifest to write, a CSV file.")],
     candidates: Annotated[
         list[str], text("Classes to assign: a list, a file or folders. Repeatable.", "--candidates")
     ],
@@ -105,12 +86,11 @@ def classes_assign(
         bool, Option("--hyponyms", help="Similarity: count all kinds of an ID class as ID.")
     ] = False,
     exclude: Annotated[
-        list[str],
-        text("Pruning: a synset to drop, or none. Repeatable. [organism.n.01]", "--exclude"),
+        list[str], text("Pruning: a synset to drop, or none. Repeatable. [organism.n.01]", "--exclude")
     ] = [],
     overrides: Annotated[Path | None, path("A CSV (label,synset) for labels without a match.")] = None,
     matches: Annotated[Path | None, path("Write matches here, for --overrides.")] = None,
-    wordnet: Wordnet = None,
+    wordnet: options.Wordnet = None,
 ) -> None:
     """Write a class manifest: ID, near OOD and far OOD by WordNet.
 
@@ -130,15 +110,13 @@ def classes_assign(
 
 
 def classes_halves(
-    manifest: Manifest,
+    manifest: options.Manifest,
     *,
-    images: Images,
+    images: options.Images,
     out: Annotated[Path, path("The folder to write to.")],
     limit: Annotated[int | None, number("Largest number of ID images in a half. [all]")] = None,
-    id_up_to: Annotated[
-        str, Option(metavar="T1|T2", help="ID up to oodness 1 (T1) or 2 (T2). [as assigned]")
-    ] = "",
-    seed: Seed = 0,
+    id_up_to: Annotated[str, option("T1|T2", "ID up to oodness 1 (T1) or 2 (T2). [as assigned]")] = "",
+    seed: options.Seed = 0,
 ) -> None:
     """Draw validation and test halves from a class manifest.
 
@@ -154,15 +132,14 @@ def classes_halves(
 
 
 def classes_graph(
-    manifest: Manifest,
+    manifest: options.Manifest,
     *,
-    images: Images,
+    images: options.Images,
     classifier: Annotated[str, text("NAME=WEIGHTS of a classifier of the ID classes, as for build.")],
     known: Annotated[
-        str,
-        text("The source of the classifier's classes, in the order of its logits.", "--id"),
+        str, text("The source of the classifier's classes, in the order of its logits.", "--id")
     ] = "cifar10",
-    wordnet: Wordnet = None,
+    wordnet: options.Wordnet = None,
     image_size: Annotated[
         int, number("Pixels of a side that the classifier expects. [the commonest size]")
     ] = 0,
@@ -188,14 +165,14 @@ def classes_graph(
         image_size=image_size,
         device=device,
     )
-    write_study(study, out)
+    options.write_study(study, out)
 
 
 def shift_encoder(
-    sources: Annotated[list[str], Argument(metavar="[SOURCE]...", help="Sources, as for build.")],
+    sources: Annotated[list[str], argument("[SOURCE]...", "Sources, as for build.")],
     *,
     out: Annotated[Path, path("The .safetensors file to write.")],
-    seed: Seed = 0,
+    seed: options.Seed = 0,
 ) -> None:
     """Train a small encoder of photographs for shift laid.
 
@@ -210,14 +187,14 @@ def shift_encoder(
 
 
 def shift_laid(
-    folder: Annotated[Path, Argument(metavar="LAID", help="The folder of the matrix.")],
+    folder: Annotated[Path, argument("LAID", "The folder of the matrix.")],
     *,
-    encoder: Encoder = "embedded",
-    source: Source = "glyphs",
-    labels: Labels = None,
+    encoder: options.Encoder = "embedded",
+    source: options.Source = "glyphs",
+    labels: options.Labels = None,
     natural: Annotated[list[str], text("Natural-shift sets, as --val-from. Repeatable.", "--natural")] = [],
     steps: Annotated[int, number("Number of training steps.", least=1)] = 1000,
-    seed: Seed = 0,
+    seed: options.Seed = 0,
     device: Device = "cpu",
     network: Network = [],
     out: StudyFolder = None,
@@ -242,17 +219,17 @@ def shift_laid(
         device=device,
     )
     laid.save(folder / FILE)
-    write_study(study, out or folder)
+    options.write_study(study, out or folder)
 
 
 def shift_measure(
-    laid: Annotated[Path, Argument(metavar="LAID", help="The folder that `unseen shift laid` wrote.")],
-    path: Annotated[Path, Argument(metavar="PATH", help="A competition, or a folder of folders of images.")],
+    laid: Annotated[Path, argument("LAID", "The folder that `unseen shift laid` wrote.")],
+    path: Annotated[Path, argument("PATH", "A competition, or a folder of folders of images.")],
     *,
-    encoder: Encoder = "embedded",
-    source: Source = "glyphs",
+    encoder: options.Encoder = "embedded",
+    source: options.Source = "glyphs",
     images: Annotated[int, number("Largest number of images from each folder.", least=1)] = 1000,
-    seed: Seed = 0,
+    seed: options.Seed = 0,
     device: Device = "cpu",
     network: Network = [],
     out: StudyFolder = None,
@@ -269,13 +246,13 @@ def shift_measure(
     study = measure_degrees(
         laid, path, encoder=encoder, source=source, images=images, seed=seed, device=device
     )
-    write_study(study, out)
+    options.write_study(study, out)
 
 
 def shift_grid(
     competition: Contest,
     *,
-    encoder: Encoder = "embedded",
+    encoder: options.Encoder = "embedded",
     laid: Annotated[str, text("The folder that `unseen shift laid` wrote. [trained here]")] = "",
     classifier: Annotated[str | None, text("A classifier of the competition. [the first]")] = None,
     detectors: Annotated[
@@ -286,7 +263,7 @@ def shift_grid(
     only_ood: Annotated[bool, Option("--only-ood", help="Shift no images of the ID classes.")] = False,
     group: Annotated[str, text("Operations: corruptions, default, a, b, wide.")] = "corruptions",
     images: Annotated[int, number("Approximate number of shifted images.", least=1)] = 20_000,
-    seed: Seed = 0,
+    seed: options.Seed = 0,
     device: Device = "cpu",
     network: Network = [],
     out: StudyFolder = None,
@@ -312,23 +289,21 @@ def shift_grid(
         detectors=detectors,
         device=device,
     )
-    write_study(study, out)
+    options.write_study(study, out)
 
 
 def shift_generate(
-    out: Annotated[Path, Argument(metavar="OUT", help="A new folder, or one of an interrupted run.")],
+    out: Annotated[Path, argument("OUT", "A new folder, or one of an interrupted run.")],
     *,
-    laid: Annotated[
-        Path, Option("--laid", metavar="LAID", help="The folder that `unseen shift laid` wrote.")
-    ],
+    laid: Annotated[Path, option("LAID", "The folder that `unseen shift laid` wrote.", "--laid")],
     generator: Annotated[str, text("glyphs, or module:function (runs its code).")] = "glyphs",
-    labels: Labels = None,
+    labels: options.Labels = None,
     styles: Annotated[Path | None, path("A CSV (name,prompt,negative). [the paper's 51]")] = None,
     per_cell: Annotated[int, number("Number of images per cell.", least=1)] = 5000,
-    encoder: Encoder = "embedded",
-    source: Source = "glyphs",
+    encoder: options.Encoder = "embedded",
+    source: options.Source = "glyphs",
     licence: Annotated[str, text("Licence of the images, for the datasheet.")] = "",
-    seed: Seed = 0,
+    seed: options.Seed = 0,
     device: Device = "cpu",
     network: Network = [],
 ) -> None:
@@ -350,8 +325,7 @@ def shift_generate(
 def detectors_failure(
     competition: Contest,
     names: Annotated[
-        list[str],
-        Argument(metavar="[DETECTOR]...", help="The first is compared with. [the competition's]"),
+        list[str], argument("[DETECTOR]...", "The first is compared with. [the competition's]")
     ] = [],
     *,
     shifted: Annotated[list[Path], path("Natural-shift sets, as --val-from. Repeatable.", "--shifted")] = [],
@@ -369,18 +343,18 @@ def detectors_failure(
     """
     from starter.studies.failure_study import failure_study
 
-    write_study(failure_study(competition, names, shifted=shifted, images=images, device=device), out)
+    options.write_study(failure_study(competition, names, shifted=shifted, images=images, device=device), out)
 
 
 def detectors_sanity(
-    names: Annotated[list[str], Argument(metavar="[DETECTOR]...", help="Such as msp or vim.")] = [],
+    names: Annotated[list[str], argument("[DETECTOR]...", "Such as msp or vim.")] = [],
     *,
     arch: Annotated[str, text("Architecture: small, resnet56, ..., or module:function.")] = "small",
-    source: Source = "glyphs",
+    source: options.Source = "glyphs",
     ood: Annotated[Path | None, path("A folder or zip with a folder for each OOD set.")] = None,
     images: Annotated[int, number("Largest number of images of a set.", least=1)] = 500,
     initialisations: Annotated[int, number("Number of random networks.", least=1)] = 5,
-    seed: Seed = 0,
+    seed: options.Seed = 0,
     device: Device = "cpu",
     network: Network = [],
     out: StudyFolder = None,
@@ -395,4 +369,4 @@ def detectors_sanity(
     from starter.studies.sanity import sanity, sanity_sets
 
     sets = sanity_sets(source, ood, images, seed)
-    write_study(sanity(*sets, names, arch=arch, count=initialisations, seed=seed, device=device), out)
+    options.write_study(sanity(*sets, names, arch=arch, count=initialisations, seed=seed, device=device), out)

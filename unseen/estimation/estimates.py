@@ -12,6 +12,8 @@ from starter.observing.observation import Observation
 
 SHOWN_PAIRS = 5
 """Number of exchanged classes that a warning names."""
+COLUMNS = ("images", "accuracy", "low", "high", "difference", "fallen", "distance", "outside")
+"""The fields of a set that have a column in the table."""
 VERDICTS = {
     "yes": "The accuracy has fallen",
     "no": "The accuracy has not fallen",
@@ -81,25 +83,6 @@ class SetEstimate:
         if self.outside <= 1:
             return "inside"
         return "near" if self.outside <= FAR else "far"
-
-    def alarms(self) -> dict[str, float]:
-        """Returns what has to lie below a limit for each kind of alarm."""
-        return {"certain": self.high, "likely": self.accuracy, "possible": self.low}
-
-    def row(self) -> dict[str, float | str]:
-        """Returns the set's line of the table, by column."""
-        return {
-            "set": self.name,
-            "images": self.images,
-            "accuracy": self.accuracy,
-            "low": self.low,
-            "high": self.high,
-            "difference": self.difference,
-            "fallen": self.fallen,
-            "distance": self.distance,
-            "outside": self.outside,
-            **self.methods,
-        }
 
 
 @dataclass(frozen=True)
@@ -189,7 +172,8 @@ class Estimates:
         Columns: images, accuracy, low, high, difference, fallen, distance, outside; then the estimate of each
         method.
         """
-        return pd.DataFrame([each.row() for each in self.sets]).set_index("set")
+        rows = pd.DataFrame([{**vars(each), **each.methods} for each in self.sets])
+        return rows.set_index("name").rename_axis("set")[[*COLUMNS, *self.sets[0].methods]]
 
     def below(self, accuracy: float, fail_on: str = "likely") -> list[str]:
         """Returns the names of the sets below `accuracy`, a fraction: certainly, likely or possibly.
@@ -197,7 +181,8 @@ class Estimates:
         That is with the whole interval, with the estimate (then it is more likely than not that the accuracy
         lies below), or with the lower end.
         """
-        return [each.name for each in self.sets if each.alarms()[fail_on] < accuracy]
+        ends = {"certain": "high", "likely": "accuracy", "possible": "low"}
+        return self.table.index[self.table[ends[fail_on]] < accuracy].tolist()
 
     def verdict(self, each: SetEstimate) -> str:
         """Returns whether a set's accuracy has fallen, a sentence."""

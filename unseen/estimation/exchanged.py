@@ -21,11 +21,6 @@ def exchanged_classes(predicted: IntArray, labels: IntArray, classes: int) -> li
 
     Half of the images say which order explains the confusions best (an assignment on the confusion matrix),
     and the other half test each of its cycles; a pair counts if it is in such a cycle for either half.
-
-    Args:
-        predicted: Predicted class of each labelled image, int64 (n,).
-        labels: Label of each image, int64 (n,).
-        classes: Number of classes.
     """
     first, second = (_confusion(predicted[rows], labels[rows], classes) for rows in _halves(labels))
     return sorted(_supported(first, second) & _supported(second, first))
@@ -66,9 +61,8 @@ def _cycles(order: IntArray) -> list[IntArray]:
     """
     seen = np.zeros(len(order), dtype=bool)
     cycles = []
-    for start in range(len(order)):
+    for place in range(len(order)):
         cycle = []
-        place = start
         while not seen[place]:
             seen[place] = True
             cycle.append(place)

@@ -57,27 +57,15 @@ def _slope(source: Source) -> float:
     return max(float(line.coef_[0, 0]), 0.0)
 
 
-def sampling_error(accuracies: Sequence[float], images: Sequence[int]) -> float:
-    """Returns the standard error of a difference of accuracies: the root of the sum of binomial variances."""
-    pairs = zip(accuracies, images, strict=True)
-    return float(sum(share * (1 - share) / n for share, n in pairs) ** 0.5)
-
-
 def sure_images(
     confidences: FloatArray, slope: float, estimate: float, accuracy: float
 ) -> tuple[float, float]:
     """Returns a confidence, and the share of images above it, of which a share `accuracy` should be right.
 
-    An image's chance of being right is expit(a + b s) of its confidence s in log-odds, with the slope b of
-    the labelled images, and with the intercept a at which the chances average to the set's estimate. Of the
-    images in the order of their confidence, as many are sure as still have the accuracy on average; that use
-    is the kit's own.
-
-    Args:
-        confidences: Log-odds of the confidence in each image, (n,).
-        slope: Slope b >= 0.
-        estimate: Estimate of the set's accuracy.
-        accuracy: Accuracy on the labelled images.
+    An image's chance of being right is expit(a + b s) of its confidence s in log-odds, with the slope b >= 0
+    of the labelled images, and with the intercept a at which the chances average to the set's estimate. Of
+    the images in the order of their confidence, as many are sure as still have the accuracy on average; that
+    use is the kit's own.
     """
     sure = np.sort(confidences)[::-1]
     mean = np.clip(estimate, LEAST_MEAN, 1 - LEAST_MEAN)
@@ -89,15 +77,6 @@ def sure_images(
     means = np.cumsum(chances(intercept)) / np.arange(1, len(sure) + 1)
     count = int((means >= accuracy).sum())  # the means fall with the confidence
     return float(expit(sure[max(count, 1) - 1])), count / len(sure)
-
-
-@dataclass(frozen=True)
-class Reading:
-    """The estimate of each method for a set, its shift, and what its interval is made of."""
-
-    methods: Mapping[str, float]
-    shift: Shift
-    signs: Signs
 
 
 @dataclass(frozen=True)
@@ -159,15 +138,13 @@ class Fitted:
         logits seem to be scaled is read with them as they are and with the scale removed: the estimate is
         the mean of both, and the range spans both intervals.
         """
-        reading = self.read(seen)
-        shift = reading.shift
-        accuracy, low, high = self._interval(seen, reading, asked.level)
+        methods, shift, signs = self.read(seen)
+        accuracy, low, high = self._interval(seen, signs, shift.scale, asked.level)
         outside = self.meta_train.distance(seen) if self.meta_train else shift.outside
         verdict = fallen(low, high, self.accuracy - asked.margin)
         if shift.scale != 1 or (verdict == "no" and outside > FAR):
             verdict = "cannot tell"
-        slope = _slope(self.source)
-        sure = sure_images(confidence_log_odds(seen), slope, accuracy, self.accuracy)
+        sure = sure_images(confidence_log_odds(seen), _slope(self.source), accuracy, self.accuracy)
         return SetEstimate(
             name=seen.set_name,
             images=len(seen),
@@ -181,24 +158,23 @@ class Fitted:
             outside=outside,
             scale=shift.scale,
             sure=sure,
-            methods=reading.methods,
-            remarks=(*self._remarks(seen, shift, outside), *self._remark_on_sure(sure, outside)),
+            methods=methods,
+            remarks=tuple(self._remarks(seen, shift, outside, sure)),
         )
 
-    def _interval(self, seen: Observation, reading: Reading, level: float) -> tuple[float, float, float]:
+    def _interval(
+        self, seen: Observation, signs: Signs, scale: float, level: float
+    ) -> tuple[float, float, float]:
         """Returns the estimate of a set and its interval, [0, 1] if nothing tells right from wrong."""
-        signs = [reading.signs]
-        if reading.shift.scale != 1:
-            signs.append(self.read(divided(seen, reading.shift.scale)).signs)
-        constants = WITH_META_TRAIN if self.meta_train else CONSTANTS
-        accuracy, low, high = interval(signs, level, constants)
+        readings = [signs] if scale == 1 else [signs, self.read(divided(seen, scale))[2]]
+        accuracy, low, high = interval(readings, level, WITH_META_TRAIN if self.meta_train else CONSTANTS)
         known = self.source.observation
         if not (self.meta_train or known.peers or np.ptp(confidence_log_odds(known))):
             return accuracy, 0.0, 1.0
         return accuracy, low, high
 
-    def read(self, seen: Observation) -> Reading:
-        """Returns the estimates of all methods for a set as its logits are, and the signs of a shift."""
+    def read(self, seen: Observation) -> tuple[Mapping[str, float], Shift, Signs]:
+        """Returns each method's estimate for a set as its logits are, its shift, and the interval's signs."""
         methods = {name: float(method.predict([seen])[0]) for name, method in self.methods.items()}
         shift = self.labelled.shift(seen)
         mean = float(np.mean([methods[name] for name in self.centres]))
@@ -206,18 +182,22 @@ class Fitted:
         gap = max(mean - methods["cott"], 0.0)
         if self.meta_train or len(seen) < len(shift.shares):
             gap = 0.0  # COTT of fewer images than classes is too low, whatever their classes are
+        variance = mean * (1 - mean) / len(seen)
+        variance_labelled = self.accuracy * (1 - self.accuracy) / len(self.source.labels)
         signs = Signs(
             mean=mean,
             gap=gap,
             spread=float(np.std([methods[name] for name in compared])),
-            sampling=sampling_error((mean, self.accuracy), (len(seen), len(self.source.labels))),
+            sampling=(variance + variance_labelled) ** 0.5,
             distance=shift.distance,
             moved=shift.moved,
         )
-        return Reading(methods, shift, signs)
+        return methods, shift, signs
 
-    def _remarks(self, seen: Observation, shift: Shift, outside: float) -> Iterator[str]:
-        """Yields the reasons for an uncertain estimate, a sentence each."""
+    def _remarks(
+        self, seen: Observation, shift: Shift, outside: float, sure: tuple[float, float]
+    ) -> Iterator[str]:
+        """Yields the reasons for an uncertain estimate, and which images are sure unless the set is far."""
         if shift.scale != 1:
             yield (
                 f"confidences fit the labelled ones times {shift.scale:.2g}: was a temperature changed? If "
@@ -237,9 +217,6 @@ class Fitted:
             yield f"no labelled image is of class {names}, which some of these seem to be: label some"
         if len(seen) < FEW:
             yield f"{len(seen)} images are few: chance alone moves their accuracy by some points"
-
-    def _remark_on_sure(self, sure: tuple[float, float], outside: float) -> Iterator[str]:
-        """Yields which images are as good as labelled ones, if some are and the set is not far."""
         confidence, share = sure
         if 0 < share < NEARLY_ALL and outside <= FAR:
             yield (

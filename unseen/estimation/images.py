@@ -1,13 +1,9 @@
-"""Estimates from a model and images, with meta-train sets made by distorting labelled images.
-
-Reading, splitting and observing are in one module, since all of them follow the same settings.
-"""
+"""Estimates from a model and images, with meta-train sets made by distorting labelled images."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 
 import numpy as np
 
@@ -30,7 +26,7 @@ from starter.observing.observe import Observer, observe_all
 from starter.observing.referee_fit import fit_referees, load_referees
 from submission.arrays import IntArray, Pixels
 from submission.errors import UnusableInput, printable, unusable
-from unseen.estimation.estimation import Estimation
+from unseen.estimation.estimation import Estimation, Photos
 from unseen.estimation.fitted import Learnt
 from unseen.estimation.from_logits import estimate_seen, with_features
 from unseen.estimation.inputs import Asked, check_enough, set_names, windows
@@ -39,8 +35,6 @@ GROUP = "wide"
 """Group of the operations that make meta-train sets."""
 SET_SIZE = 200
 """Number of images in a meta-train set, where there are as many."""
-Photos = dict[str, list[tuple[str, Pixels]]]
-"""The files and images (h, w, 3) of each set, by its name."""
 
 
 def read_labelled(path: Path, fit: Fit, named: tuple[str, ...] = ()) -> tuple[ImageSet, tuple[str, ...]]:
@@ -74,8 +68,7 @@ def estimate_images(
 ) -> tuple[Estimation, Photos]:
     """Returns the estimates for folders or zips of images, and the files and images of each set by its name.
 
-    The model is NAME=WEIGHTS, see `starter.models.classifiers.load_classifier`; its classes are the `named`
-    ones, or the names of the labelled folders, sorted.
+    The model is NAME=WEIGHTS, as `load_classifier` takes it; its classes are those of `read_labelled`.
     """
     side = asked.image_size
     fit = Fit((side, side) if side else None, asked.resize, asked.skip_unreadable)
@@ -114,14 +107,13 @@ def estimate_sets(
     known: ImageSet,
     sets: Sequence[ImageSet],
     asked: Asked,
-    encoders: Mapping[str, ImageEncoder] = MappingProxyType({}),
+    encoders: Mapping[str, ImageEncoder] = {},
 ) -> Estimation:
     """Estimate how accurate a classifier is on sets, from labelled images on which it was not trained.
 
     Half of the labelled images are made into meta-train sets by the operations of the group `wide`, and
-    `gated` is fitted to these sets and to the other half; the estimate is its.
-    With referees the images are split into three parts, and the third trains their probes. Observations are
-    kept in a temporary folder, which is removed.
+    `gated` is fitted to these sets and to the other half; the estimate is its. With referees the images are
+    split into three parts, and the third trains their probes.
     """
     assert known.labels is not None
     labels = known.labels
@@ -132,9 +124,11 @@ def estimate_sets(
     with tempfile.TemporaryDirectory() as folder:
         observer = Observer(classifier, Cache(Path(folder)))
         if asked.train_sets:
-            made = meta_train_sets(known.take(rows[1]), asked.train_sets)
+            base = known.take(rows[1])
+            recipes = draw_recipes(GROUP, asked.train_sets, 0, min(SET_SIZE, len(base)))
+            made = [FromRecipe(recipe, base) for recipe in recipes]
             needs = Gated.needs
-        if asked.train_sets and encoders:
+        if made and encoders:
             observer = _with_referees(observer, encoders, [known.take(part) for part in rows])
             needs = (*needs, "referee")
         bare = [FromRecipe.whole(replace(each, labels=None)) for each in (known, *sets)]
@@ -152,12 +146,6 @@ def estimate_sets(
         if features:
             whole, *others = with_features([whole, *others])
         return estimate_seen(whole, labels, others, asked, classifier.classes, learnt)
-
-
-def meta_train_sets(base: ImageSet, count: int) -> list[FromRecipe]:
-    """Returns `count` sets that are made of the images of `base` by operations of the group `GROUP`."""
-    recipes = draw_recipes(GROUP, count, 0, min(SET_SIZE, len(base)))
-    return [FromRecipe(recipe, base) for recipe in recipes]
 
 
 def _with_referees(
@@ -197,8 +185,8 @@ def _learnt(source: Source, made: Sequence[FromRecipe], sets: Sequence[Observati
 def parted(labels: IntArray, count: int) -> list[IntArray]:
     """Returns the rows of each of `count` parts, with the same share of every class up to rounding.
 
-    >>> [rows.tolist() for rows in parted(np.array([0, 0, 0, 0, 1, 1, 1, 1]), 2)]
-    [[0, 2, 4, 5], [1, 3, 6, 7]]
+    >>> [rows.tolist() for rows in parted(np.array([0, 0, 0, 0, 1, 1, 1, 1, 1]), 2)]
+    [[0, 2, 4, 6, 7], [1, 3, 5, 8]]
     """
     order = np.random.default_rng(0).permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]

@@ -52,20 +52,7 @@ Model = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Asked:
-    """Settings of an estimate, the options of `unseen estimate`; all but the last three are for images.
-
-    Attributes:
-        train_sets: With a model: number of sets to learn from, 0 or 6 to 1000.
-        referees (SPEC): With a model: as build's --referee.
-        image_size (PIXELS): Side to which images are resized; 0: the commonest.
-        resize: How to resize images.
-        skip_unreadable (SHARE): Share of unreadable images to allow.
-        device: The device that runs classifiers: cpu, cuda, cuda:1, mps.
-        engine: What runs a model: openvino, or torch. [openvino on CPUs]
-        margin: Report a fall larger than this fraction.
-        level: Share of intervals that should hold the truth.
-        window (IMAGES): Estimate every so many rows by themselves.
-    """
+    """Settings of an estimate, the options of `unseen estimate`; all but the last three are for images."""
 
     train_sets: int = 24
     referees: tuple[str, ...] = ()
@@ -96,100 +83,83 @@ def read_logits(given: Given, probabilities: bool = False, shape: Shape = (None,
     One probability an image, (n,), is that of the second of two classes. A logit of -inf rules a class out.
     Large logits lose a row's largest, which no probability depends on, before they become float32.
     """
-    values = _two_dimensional(as_array(given), given.what, probabilities)
+    values = _two_dimensional(_numbers(given), given.what, probabilities)
     _check_shape(values, given.what, shape)
     logits = np.empty(values.shape, dtype=np.float32)
-    of_rows = [slice(start, start + ROWS) for start in range(0, len(values), ROWS)]
-    spans = [Span.of(np.asarray(values[rows], dtype=np.float64), given.what, rows.start) for rows in of_rows]
-    span = Span.joined(spans)
-    if problem := span.problem(probabilities):
+    blocks = [slice(start, start + ROWS) for start in range(0, len(values), ROWS)]
+    parts = (np.asarray(values[rows], dtype=np.float64) for rows in blocks)
+    ranges = np.array([_ranges(part, given.what, i * ROWS) for i, part in enumerate(parts)])
+    low, least_sum = ranges[:, :2].min(axis=0)
+    high, most_sum = ranges[:, 2:].max(axis=0)
+    if problem := _problem(low, high, (least_sum, most_sum), probabilities):
         raise UnusableInput(f"{given.what} holds {problem}")
-    for rows in of_rows:
+    for rows in blocks:
         part = np.asarray(values[rows], dtype=np.float64)
-        logits[rows] = np.log(np.maximum(part, LEAST)) if probabilities else _near_zero(part, span.largest)
+        logits[rows] = np.log(np.maximum(part, LEAST)) if probabilities else _near_zero(part, max(-low, high))
     return logits
 
 
-@dataclass(frozen=True)
-class Span:
-    """What tells logits from probabilities: the ranges of numbers, of absolute numbers, and of rows' sums."""
+def _ranges(values: FloatArray, what: str, first: int) -> tuple[float, float, float, float]:
+    """Returns the least number and row's sum of rows (n, k), then the largest; refuses what no logit is.
 
-    low: float
-    high: float
-    largest: float
-    least_sum: float
-    most_sum: float
+    `first` is the first row's number. A number of -inf, of a class ruled out, is none of these.
+    """
+    ruled_out = np.isneginf(values)
+    known = np.where(ruled_out, 0.0, values)
+    unknown = ~(np.abs(known) <= LARGEST).all(axis=1) | ruled_out.all(axis=1)
+    _refuse_unknown(what, unknown, first)
+    finite = values[~ruled_out]
+    sums = values.sum(axis=1)
+    return finite.min(), sums.min(), finite.max(), sums.max()
 
-    @classmethod
-    def of(cls, values: FloatArray, what: str, first: int) -> "Span":
-        """Returns the span of rows (n, k), of which the first has this number; refuses what no logit is."""
-        ruled_out = np.isneginf(values)
-        known = np.where(ruled_out, 0.0, values)
-        unknown: BoolArray = ~(np.abs(known) <= LARGEST).all(axis=1) | ruled_out.all(axis=1)
-        if unknown.any():
-            row = first + int(unknown.argmax())
-            raise UnusableInput(
-                f"{what} holds NaN, infinite or too large values (above 3e38), first in row {row}: leave "
-                "such images out"
-            )
-        finite = values[~ruled_out]
-        sums = values.sum(axis=1)
-        return cls(
-            low=float(finite.min()),
-            high=float(finite.max()),
-            largest=float(np.abs(finite).max()),
-            least_sum=float(sums.min()),
-            most_sum=float(sums.max()),
+
+def _refuse_unknown(what: str, unknown: BoolArray, first: int = 0) -> None:
+    """Raise UnusableInput if some rows (n,) hold numbers that are none."""
+    if unknown.any():
+        raise UnusableInput(
+            f"{what} holds NaN, infinite or too large values (above 3e38), first in row "
+            f"{first + unknown.argmax()}: leave such images out"
         )
 
-    @classmethod
-    def joined(cls, spans: Sequence["Span"]) -> "Span":
-        """Returns the span of all rows together."""
-        return cls(
-            low=min(each.low for each in spans),
-            high=max(each.high for each in spans),
-            largest=max(each.largest for each in spans),
-            least_sum=min(each.least_sum for each in spans),
-            most_sum=max(each.most_sum for each in spans),
+
+def _problem(low: float, high: float, sums: tuple[float, float], probabilities: bool) -> str:
+    """Returns what numbers are instead of logits or, as asked, probabilities; "" if they are that.
+
+    They are told by their range and by the least and the largest sum of a row.
+    """
+    within_one = low >= 0 and high <= 1
+    fractions = low >= 0 and _all_are(1, sums)
+    if 0 <= low < 1 and _all_are(100, sums):
+        return "percentages: divide by 100, and say so with --probabilities"
+    if probabilities and not fractions and within_one:
+        return (
+            "numbers from 0 to 1 whose rows have other sums than 1: the kit estimates the accuracy of "
+            "classes of which each image has one, no several labels an image"
         )
+    if probabilities and not fractions:
+        return "no probabilities (rows from 0 up, of sum 1): leave --probabilities out for logits"
+    if not probabilities and fractions:
+        return "probabilities, not logits: say so with --probabilities"
+    if not probabilities and within_one and high - low > SPAN:
+        return (
+            "numbers from 0 to 1 whose rows have other sums than 1, as after a sigmoid: give the logits; "
+            "where they are cosines, multiply them by the model's scale"
+        )
+    return ""
 
-    def all_sums_are(self, total: float) -> bool:
-        """Returns True if all rows have this sum, up to what rounding explains."""
-        return self.least_sum >= total * (1 - ROUNDED) and self.most_sum <= total * (1 + ROUNDED)
 
-    def problem(self, probabilities: bool) -> str:
-        """Returns what the numbers are instead of logits or, as asked, probabilities; "" if they are that."""
-        fractions = self.low >= 0 and self.all_sums_are(1)
-        if 0 <= self.low < 1 and self.all_sums_are(100):
-            return "percentages: divide by 100, and say so with --probabilities"
-        if probabilities and not fractions and self.low >= 0 and self.high <= 1:
-            return (
-                "numbers from 0 to 1 whose rows have other sums than 1: the kit estimates the accuracy of "
-                "classes of which each image has one, no several labels an image"
-            )
-        if probabilities and not fractions:
-            return "no probabilities (rows from 0 up, of sum 1): leave --probabilities out for logits"
-        if not probabilities and fractions:
-            return "probabilities, not logits: say so with --probabilities"
-        if not probabilities and self.low >= 0 and self.high <= 1 and self.high - self.low > SPAN:
-            return (
-                "numbers from 0 to 1 whose rows have other sums than 1, as after a sigmoid: give the logits; "
-                "where they are cosines, multiply them by the model's scale"
-            )
-        return ""
+def _all_are(total: float, sums: tuple[float, float]) -> bool:
+    """Returns True if the least and the largest sum are this one, up to what rounding explains."""
+    return sums[0] >= total * (1 - ROUNDED) and sums[1] <= total * (1 + ROUNDED)
 
 
 def _near_zero(logits: FloatArray, largest: float) -> FloatArray:
     """Returns logits (n, k) that keep their digits in float32; classes ruled out have probability LEAST."""
     top = logits.max(axis=1, keepdims=True)
-    lowest = top + np.log(LEAST)
-    logits = np.where(np.isneginf(logits), np.minimum(lowest, _lowest(logits)), logits)
+    ruled_out = np.isneginf(logits)
+    lowest = np.where(ruled_out, np.inf, logits).min(axis=1, keepdims=True)
+    logits = np.where(ruled_out, np.minimum(top + np.log(LEAST), lowest), logits)
     return logits - top if largest > OFFSET else logits
-
-
-def _lowest(logits: FloatArray) -> FloatArray:
-    """Returns the smallest finite logit of each row, (n, 1)."""
-    return np.where(np.isneginf(logits), np.inf, logits).min(axis=1, keepdims=True)
 
 
 def as_array(given: Given) -> NDArray[Any]:
@@ -209,8 +179,6 @@ def as_array(given: Given) -> NDArray[Any]:
 
 def _two_dimensional(values: NDArray[Any], what: str, probabilities: bool) -> NDArray[Any]:
     """Returns numbers (n, k), of one probability an image (n,) or (n, 1) those of both classes."""
-    if values.dtype.kind not in "fiub":
-        raise UnusableInput(f"{what} holds {_first_text(values)}, not numbers")
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
@@ -223,10 +191,14 @@ def _two_dimensional(values: NDArray[Any], what: str, probabilities: bool) -> ND
     )
 
 
-def _first_text(values: NDArray[Any]) -> str:
-    """Returns the first value that is no number, to be shown, or the type of all."""
-    texts = [value for value in values.ravel()[:1000] if isinstance(value, str | bytes)]
-    return ascii(str(texts[0]))[:50] if texts else str(values.dtype)
+def _numbers(given: Given) -> NDArray[Any]:
+    """Returns what was given as an array of numbers; others are refused, with the first text or the type."""
+    values = as_array(given)
+    if values.dtype.kind not in "fiub":
+        texts = [value for value in values.ravel()[:1000] if isinstance(value, str | bytes)]
+        shown = ascii(str(texts[0]))[:50] if texts else str(values.dtype)
+        raise UnusableInput(f"{given.what} holds {shown}, not numbers")
+    return values
 
 
 def _check_shape(values: NDArray[Any], what: str, shape: Shape) -> None:
@@ -241,16 +213,9 @@ def _check_shape(values: NDArray[Any], what: str, shape: Shape) -> None:
 
 def read_features(given: Given, shape: Shape) -> FloatArray:
     """Returns features of images, float32 (n, d), all finite."""
-    values = as_array(given)
-    if values.dtype.kind not in "fiub":
-        raise UnusableInput(f"{given.what} holds {_first_text(values)}, not numbers")
+    values = _numbers(given)
     _check_shape(values, given.what, shape)
-    finite = (np.abs(values) < LARGEST).all(axis=1)
-    if not finite.all():
-        raise UnusableInput(
-            f"{given.what} holds NaN, infinite or too large values (above 3e38), first in row "
-            f"{finite.argmin()}: leave such images out"
-        )
+    _refuse_unknown(given.what, ~(np.abs(values) < LARGEST).all(axis=1))
     return values.astype(np.float32)
 
 
@@ -382,11 +347,10 @@ def read_batches(model: Model, labelled: Any, sets: Any) -> tuple[Any, Any, dict
         )
     several = sets if isinstance(sets, Mapping) else {"set 1": sets}
     outputs = {name: run_batches(model, batches, str(name)) for name, batches in several.items()}
-    logits_of_sets = {name: each[0] for name, each in outputs.items()}
     features_of_sets = {name: each[1] for name, each in outputs.items()}
-    if features is None or None in features_of_sets.values():
-        return logits, labels, logits_of_sets, None
-    return logits, labels, logits_of_sets, (features, features_of_sets)
+    known = features is not None and None not in features_of_sets.values()
+    logits_of_sets = {name: each[0] for name, each in outputs.items()}
+    return logits, labels, logits_of_sets, (features, features_of_sets) if known else None
 
 
 def beside(given: tuple[Array, Sets], names: Sequence[str], what: str) -> list[Array]:
@@ -413,7 +377,7 @@ def comparable(features: Sequence[FloatArray]) -> list[FloatArray]:
 def windows(images: int, size: int) -> list[IntArray]:
     """Returns the rows of each part of `size` images; a rest below size / 2 is added to the last part.
 
-    >>> [len(rows) for rows in windows(250, 100)], [len(rows) for rows in windows(240, 100)]
-    ([100, 100, 50], [100, 140])
+    >>> [len(rows) for rows in windows(250, 100)], [rows[[0, -1]].tolist() for rows in windows(240, 100)]
+    ([100, 100, 50], [[0, 99], [100, 239]])
     """
     return np.split(np.arange(images), range(size, images - (size - 1) // 2, size))

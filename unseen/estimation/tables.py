@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import shorten
@@ -15,16 +15,6 @@ from starter.data.images.arrays import read_npy
 from submission.errors import UnusableInput, unusable, why
 from submission.files import composed
 
-OTHER_COLUMNS = frozenset(
-    (
-        *("id", "ids", "image_id", "sample_id", "uuid", "key", "row", "index", "idx", "unnamed: 0"),
-        *("time", "timestamp", "date", "datetime", "day", "split", "fold", "batch", "weight"),
-        *("file", "filename", "file_name", "path", "image", "image_path", "img", "name"),
-        *("label", "labels", "target", "targets", "class", "y", "y_true", "truth", "ground_truth"),
-        *("true_label", "pred", "prediction", "predicted", "y_pred", "predicted_label"),
-    )
-)
-"""Headings, in lower case, that usually stand above something else than a class's logits."""
 LABEL_COLUMNS = frozenset(
     (
         *("label", "labels", "target", "targets", "class", "y"),
@@ -32,6 +22,13 @@ LABEL_COLUMNS = frozenset(
     )
 )
 """Headings of the labels in a table with several columns."""
+OTHER_COLUMNS = LABEL_COLUMNS | {
+    *("id", "ids", "image_id", "sample_id", "uuid", "key", "row", "index", "idx", "unnamed: 0"),
+    *("time", "timestamp", "date", "datetime", "day", "split", "fold", "batch", "weight"),
+    *("file", "filename", "file_name", "path", "image", "image_path", "img", "name"),
+    *("pred", "prediction", "predicted", "y_pred", "predicted_label"),
+}
+"""Headings, in lower case, that usually stand above something else than a class's logits."""
 MISSING = frozenset(("", "nan", "na", "n/a", "null", "none", "-", "?"))
 """Texts, in lower case, of a number that is missing."""
 OTHER_FILES = {
@@ -59,14 +56,10 @@ COUNTED = re.compile(r"\d+")
 
 @dataclass(frozen=True)
 class Given:
-    """What a user gave.
+    """What a user gave, a table, array, tensor or lists, and its name in messages, `what`.
 
-    Attributes:
-        what: Its name in messages.
-        values: A table of pandas, a column of one, or whatever else was given: an array, a tensor, lists.
-        columns: The names of a table's columns; () if they have none.
-        others: Names of columns that were left out.
-        index: The names of the rows of something of pandas, or of a table in a file that has them.
+    `columns` are the names of a table's columns, or (), `others` those that were left out, and `index` the
+    names of the rows of something of pandas, or of a table in a file that has them.
     """
 
     what: str
@@ -85,7 +78,7 @@ def read(given: Any, what: str) -> Given:
     """
     if isinstance(given, Path | str):
         path = Path(given)
-        values = _reader(path)(path, what)
+        values = _read_file(path, what)
         return Given(str(path), values, _column_names(values), index=_saved_index(values))
     index = given.index if isinstance(given, pd.DataFrame | pd.Series) else None
     return Given(what, given, _column_names(given), index=index)
@@ -103,17 +96,15 @@ def _saved_index(values: Any) -> pd.Index | None:
     return None if index is None or isinstance(index, pd.RangeIndex) else index
 
 
-def _reader(path: Path) -> Callable[[Path, str], Any]:
-    """Returns the function that reads files with this ending."""
+def _read_file(path: Path, what: str) -> Any:
+    """Returns what a file holds, read as its ending says."""
     ending = path.suffix.lower()
-    if ending in READERS:
-        return READERS[ending]
+    if ending == ".npz":
+        return _read_npz(path, what)
+    if ending in (".csv", ".tsv", ".txt"):
+        return _read_text(path, what)
     if ending in OTHER_FILES:
         raise UnusableInput(f"{path}: give .npy, .npz or .csv; for a {ending} file use {OTHER_FILES[ending]}")
-    return _read_npy
-
-
-def _read_npy(path: Path, what: str) -> np.ndarray:
     return read_npy(path)
 
 
@@ -150,20 +141,13 @@ def _read_text(path: Path, what: str) -> Any:
     or stands above an index, as pandas writes, is a heading too. Texts are kept as they are: a class may be
     called None or NA.
     """
-    form = _form(path)
-    first = form.first_lines[0]
-    heading = _is_heading(first, form.first_lines[-1]) if len(form.first_lines) > 1 else False
+    form, lines = _form(path)
+    first = lines[0]
+    heading = _is_heading(first, lines[-1]) if len(lines) > 1 else False
+    form["skiprows"] += int(heading)
     try:
         body = pd.read_csv(
-            path,
-            sep=form.separator,
-            decimal=form.decimal,
-            encoding=form.encoding,
-            header=None,
-            skiprows=form.skipped + int(heading),
-            keep_default_na=False,
-            skipinitialspace=True,
-            low_memory=False,
+            path, header=None, keep_default_na=False, skipinitialspace=True, low_memory=False, **form
         )
     except (OSError, ValueError) as error:
         raise unusable(path, f"no table that can be read ({why(error)})") from error
@@ -210,27 +194,8 @@ def _numbers_where_possible(column: pd.Series, missing: Collection[str]) -> pd.S
     return numbers if numbers.notna().any() and others.isin(missing).all() else column
 
 
-@dataclass(frozen=True)
-class Form:
-    """How a table is written in a text file.
-
-    Attributes:
-        encoding: Its encoding, by a name that Python knows.
-        separator: What stands between columns.
-        decimal: The decimal mark, a point or a comma.
-        skipped: Number of lines of comments at its beginning.
-        first_lines: Cells of its first two lines.
-    """
-
-    encoding: str
-    separator: str
-    decimal: str
-    skipped: int
-    first_lines: list[list[str]]
-
-
-def _form(path: Path) -> Form:
-    """Returns how the table in a text file is written, by its first lines."""
+def _form(path: Path) -> tuple[dict[str, Any], list[list[str]]]:
+    """Returns how pandas is to read the table in a text file, and the cells of its first two lines."""
     try:
         with path.open("rb") as stream:
             start = stream.read(1 << 20)
@@ -248,7 +213,7 @@ def _form(path: Path) -> Form:
         separator = SPACES
     cells = [_cells(line, separator) for line in shown]
     decimal = "," if separator != "," and any(map(DECIMAL_COMMA.fullmatch, cells[-1])) else "."
-    return Form(encoding, separator, decimal, comments, cells)
+    return {"sep": separator, "decimal": decimal, "encoding": encoding, "skiprows": comments}, cells
 
 
 def _encoding(start: bytes) -> str:
@@ -268,16 +233,6 @@ def _cells(line: str, separator: str) -> list[str]:
     return [text.strip() for text in next(csv.reader([line], delimiter=separator))]
 
 
-READERS: dict[str, Callable[[Path, str], Any]] = {
-    ".npy": _read_npy,
-    ".npz": _read_npz,
-    ".csv": _read_text,
-    ".tsv": _read_text,
-    ".txt": _read_text,
-}
-"""The function that reads files with an ending."""
-
-
 def in_order_of(given: Given, index: pd.Index | None, whose: str) -> Given:
     """Returns what was given with its rows in the order of an index, if both have the same names of rows."""
     if index is None or given.index is None or given.index.equals(index):
@@ -294,13 +249,8 @@ def class_columns(given: Given, classes: Sequence[str], labelled: bool) -> Given
     """Returns a table with the columns of the classes alone, in the order of these.
 
     A table whose headings name all classes may have other columns, which are left out. Without names of
-    classes all columns are, unless one of them looks like something else, such as an id: it is refused.
-
-    Args:
-        given: The table.
-        classes: Names of the classes; () if nobody has named them.
-        labelled: True for the labelled images' table: with other headings than `classes`, which are names of
-            the user's own, all columns are read in their order.
+    classes all columns are, unless one of them looks like something else, such as an id: it is refused. In
+    the labelled images' table, headings other than `classes`, the user's own names, are read in their order.
     """
     if not given.columns:
         return given

@@ -53,11 +53,11 @@ class Mix:
     def rows(self, ind_pool: int, ood_pool: int) -> tuple[IntArray, BoolArray]:
         """Returns images' rows in their pools, int64 (n,), none twice, and True for OOD ones, bool (n,)."""
         drawn = []
-        for stream, wanted, pool in ((MIX_IND, self.ind, ind_pool), (MIX_OOD, self.ood, ood_pool)):
+        pools = {"IND": (MIX_IND, self.ind, ind_pool), "OOD": (MIX_OOD, self.ood, ood_pool)}
+        for kind, (stream, wanted, pool) in pools.items():
             if wanted > pool:
                 raise UnusableInput(
-                    f"mix {self.name!r} draws {wanted} {stream.word} images without replacement, "
-                    f"there are {pool}"
+                    f"mix {self.name!r} draws {wanted} {kind} images without replacement, there are {pool}"
                 )
             drawn.append(stream(self.seed).permutation(pool)[:wanted])
         order = MIX_ORDER(self.seed).permutation(len(self))

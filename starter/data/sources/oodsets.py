@@ -7,11 +7,12 @@ what stood there.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.random import Generator
 
 from starter.data.images.files import Tree, open_tree, tell_strays
 from starter.data.images.imageset import ImageSet
@@ -19,7 +20,7 @@ from starter.data.images.reading import Fit, read_images
 from starter.data.sources.glyphs.signs import PICTURES, SCRIPTS, other_glyphs
 from submission.errors import UnusableInput, unusable
 from submission.progress import progress
-from submission.random import OOD_IMAGES, Worded
+from submission.random import OOD_IMAGES
 
 CIFAR10 = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 OVERLAPPING: dict[tuple[str, ...], tuple[str, ...]] = {
@@ -39,7 +40,7 @@ def load_ood_sets(
     exclude: Iterable[str] = (),
     limit: int | None = None,
     seed: int = 0,
-    stream: Worded = OOD_IMAGES,
+    stream: Callable[[int, str], Generator] = OOD_IMAGES,
 ) -> dict[str, ImageSet]:
     """Returns the OOD sets at `path` by name, without those that overlap with the IND classes, and `exclude`.
 

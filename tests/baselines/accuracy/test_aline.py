@@ -46,7 +46,6 @@ def test_a_peer_who_agrees_less_lowers_the_estimate():
     method = Aline().fit(meta)
     logits = np.eye(10)[np.arange(100) % 10]
     other = np.where((np.arange(100) < 60)[:, None], logits, np.roll(logits, 1, axis=1))
-    low, high = method.predict(
-        [seen(logits, views={"peer:other": each.astype(np.float32)}) for each in (other, logits)]
-    )
+    sets = [seen(logits, views={"peer:other": each.astype(np.float32)}) for each in (other, logits)]
+    low, high = method.predict(sets)
     assert low < high

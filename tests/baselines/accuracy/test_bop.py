@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import entropy
 
 from baselines.accuracy.bop import bop, codebook_of, spread_out
-from baselines.accuracy.subsamples import subsamples
+from baselines.accuracy.dispersion import subsamples
 
 RNG = np.random.default_rng(0)
 TRAINING = RNG.normal(size=(300, 5)).astype(np.float16)

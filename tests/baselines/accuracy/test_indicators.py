@@ -19,7 +19,7 @@ from baselines.accuracy.agreement import Agreement
 from baselines.accuracy.atc import Atc, atc, atc_datacv, atc_threshold, confidence_log_odds
 from baselines.accuracy.cbpe import cbpe
 from baselines.accuracy.confscore import confscore
-from baselines.accuracy.dispersion import SMALLEST, dispersion, scatter
+from baselines.accuracy.dispersion import SMALLEST, dispersion, scatter, subsamples
 from baselines.accuracy.doc import doc
 from baselines.accuracy.ei import ei
 from baselines.accuracy.entropy import entropy
@@ -30,7 +30,6 @@ from baselines.accuracy.nuclear import nuclear
 from baselines.accuracy.priors import LabelShift
 from baselines.accuracy.rotation import rotation
 from baselines.accuracy.softmaxcorr import softmaxcorr
-from baselines.accuracy.subsamples import subsamples
 from baselines.contract.conformance import example_meta_train
 from starter.observing.temperature import temperature
 from submission import UnusableInput

@@ -127,9 +127,6 @@ def test_all_are_priors_on_adversarial_inputs(name):
     source = source_of(np.random.default_rng(6).normal(size=(37, k)), np.arange(37) % k)
     target = seen(LOGITS[name])
     p = calibrated(target, bias_corrected(source))
-    for q in (
-        em_prior(p, source_prior(source)),
-        bbse_prior(target.predicted, source),
-    ):
+    for q in (em_prior(p, source_prior(source)), bbse_prior(target.predicted, source)):
         assert q.min() >= 0
         assert q.sum() == pytest.approx(1)

@@ -18,9 +18,8 @@ def test_a_fall_by_the_margin_is_called_suitable_at_the_level_only():
 def test_probabilities_come_near_the_sources_accuracy():
     meta = conformance.example_meta_train()
     method = Suitability().fit(meta)
-    assert method.probabilities(meta.source.observation).mean() == pytest.approx(
-        meta.source.accuracy, abs=0.01
-    )
+    found = method.probabilities(meta.source.observation).mean()
+    assert found == pytest.approx(meta.source.accuracy, abs=0.01)
     assert method.reference_.mean() == pytest.approx(meta.source.accuracy, abs=0.03)
 
 

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from mixes import gaussian_mixes
 from rules import with_fields
-from sklearn.base import clone
 
 from baselines import OOD_BASELINES, Direct, Estimator, Regressed
 from baselines.accuracy.confscore import confscore
 from baselines.accuracy.fd import fd
-from baselines.contract.conformance import example_meta_train, example_observation
+from baselines.contract.conformance import example_meta_train
 from baselines.contract.estimator import asked
 from baselines.contract.families import folds, subset
 from baselines.contract.regressors import REGRESSORS
@@ -23,18 +22,6 @@ class Fixed(Estimator):
 
     def _predict(self, observation):
         return self.value
-
-
-def test_direct_is_the_indicator_itself():
-    target = example_observation("t", 30, 2.0, seed=7)[0]
-    assert Direct(confscore).fit(META).predict([target])[0] == confscore(target, META.source)
-
-
-def test_regressed_is_the_least_squares_line():
-    values = [confscore(observation, META.source) for observation in META.sets]
-    slope, intercept = np.polyfit(values, META.targets, 1)
-    predicted = Regressed(confscore).fit(META).predict(META.sets)
-    np.testing.assert_allclose(predicted, np.clip(slope * np.array(values) + intercept, 0, 1), atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["gscore-ude-w", "plugin-mpe", "constant"])
@@ -106,11 +93,6 @@ class Reads(Estimator):
 def test_a_field_that_is_not_declared_is_absent_though_others_asked_for_it():
     assert META.sets[0].features is not None
     assert Reads().fit(META).predict(META.sets[:1]).tolist() == [0.0]
-
-
-def test_clone_keeps_indicator_needs_and_regressor():
-    copy = clone(Regressed(fd, needs=("moments",), regressor="ridge"))
-    assert (copy.needs, copy.regressor, copy.indicator) == (("moments",), "ridge", fd)
 
 
 @pytest.mark.parametrize(

@@ -159,11 +159,6 @@ def test_refuses_a_level_that_is_no_share(level):
         Constant().fit(META).predict_interval(TARGETS, level)
 
 
-def test_refuses_intervals_of_too_few_sets():
-    with pytest.raises(ValueError, match="at least 3 sets, got 2"):
-        Constant().fit(subset(META, np.arange(2))).predict_interval(TARGETS)
-
-
 def shifted_meta_train(seed, families=8, sets=80):
     """Sets of one to three operations, each of which moves confidence and, on top of that, accuracy."""
     rng = np.random.default_rng(seed)

@@ -37,21 +37,17 @@ def test_plain_values_come_back_as_they_were(value: object, tmp_path: Path) -> N
 
 def test_arrays_and_observations_come_back_without_their_images(tmp_path: Path) -> None:
     observation, labels = example_observation("a", 20, 2.0, seed=0)
-    source = Source(observation, labels, observation, np.ones((10, 16)), np.zeros(10), example_classifier())
-    write_saved(tmp_path / "m", "Method", {}, {"source": source})
-    back = read_saved(tmp_path / "m", "Method")[1]["source"]
+    classifier = example_classifier()
+    source = Source(observation, labels, observation, np.ones((10, 16)), np.zeros(10), classifier)
+    write_saved(tmp_path / "m", "Method", {}, {"source": source, "classifier": classifier})
+    own, back = read_saved(tmp_path / "m", "Method")[1].values()
     np.testing.assert_array_equal(back.observation.features, observation.features)
     assert back.observation.features.dtype == np.float16
     assert back.observation.views.keys() == observation.views.keys()
     assert back.observation.classifier == "example"
     assert back.observation.render is None
     assert back.classifier is None
-
-
-def test_a_classifier_comes_back_with_its_weights(tmp_path: Path) -> None:
-    classifier = example_classifier()
-    write_saved(tmp_path / "m", "Method", {}, {"classifier": classifier})
-    assert read_saved(tmp_path / "m", "Method")[1]["classifier"].digest == classifier.digest
+    assert own.digest == classifier.digest, "that has its weights"
 
 
 @pytest.mark.parametrize(
@@ -61,9 +57,7 @@ def test_a_classifier_comes_back_with_its_weights(tmp_path: Path) -> None:
         (rb"\"fc.weight\"", rb"\"fd.weight\"", "fc.weight"),
     ],
 )
-def test_a_classifier_that_cannot_be_made_is_refused_in_one_line(
-    there: bytes, instead: bytes, word: str, tmp_path: Path
-) -> None:
+def test_a_classifier_that_cannot_be_made_is_refused_in_one_line(there, instead, word, tmp_path) -> None:
     write_saved(tmp_path / "m", "Method", {}, {"classifier": example_classifier()})
     (tmp_path / "m").write_bytes((tmp_path / "m").read_bytes().replace(there, instead))
     with pytest.raises(UnusableInput, match=word) as refused, reading(tmp_path / "m"):
@@ -113,10 +107,7 @@ def state_without_rows(path: Path) -> None:
         (lambda path: path.write_bytes(save({"a": np.zeros(1)}, {"other": ""})), "'unseen'"),
         (lambda path: path.write_bytes(save({}, {"unseen": "{"})), "no saved method"),
         (lambda path: path.write_bytes(save({}, {"unseen": "[]"})), "no saved method"),
-        (
-            lambda path: write_saved(path, "Regressed(entropy)", {}, {}),
-            r"Regressed\(entropy\), not Regressed",
-        ),
+        (lambda path: write_saved(path, "Regressed(atc)", {}, {}), r"Regressed\(atc\), not Regressed"),
         (lambda path: write_saved(path, "Regressed(fd)", {"which": 1}, {}), "which"),
         (state_without_rows, "'rows'"),
     ],

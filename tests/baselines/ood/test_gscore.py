@@ -49,9 +49,8 @@ def test_parts_against_a_loop(values, seed):
 
 def losses(gscores, targets):
     fits = [LinearRegression().fit(column[:, None], targets) for column in gscores.T]
-    return np.array(
-        [np.mean((fit.predict(x[:, None]) - targets) ** 2) for fit, x in zip(fits, gscores.T, strict=True)]
-    )
+    predicted = [fit.predict(column[:, None]) for fit, column in zip(fits, gscores.T, strict=True)]
+    return np.mean((np.array(predicted) - targets) ** 2, axis=1)
 
 
 def test_tau_is_searched_coarsely_then_finely():

@@ -17,10 +17,8 @@ def loss(scores, centres):
 @given(st.lists(st.integers(-50, 50), min_size=2, max_size=30))
 def test_no_cut_is_better(values):
     ordered = np.sort(np.array(values, float))
-    losses = [
-        ordered[:cut].var() * cut + ordered[cut:].var() * (len(ordered) - cut)
-        for cut in range(1, len(ordered))
-    ]
+    parts = [(ordered[:cut], ordered[cut:]) for cut in range(1, len(ordered))]
+    losses = [left.var() * len(left) + right.var() * len(right) for left, right in parts]
     assert loss(ordered, two_means(ordered)) <= min(losses) + 1e-9 * (1 + min(losses))
 
 

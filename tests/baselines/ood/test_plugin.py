@@ -8,14 +8,7 @@ from mixes import gaussian_mixes, mix
 from sklearn.base import clone
 
 from baselines.ood.confident import Confident
-from baselines.ood.plugin import (
-    LEAST_SHARE,
-    MOST_SHARE,
-    Plugin,
-    ind_share,
-    ood_scores,
-    plug_in,
-)
+from baselines.ood.plugin import LEAST_SHARE, MOST_SHARE, Plugin, ind_share, ood_scores, plug_in
 from starter.observing.detectors.metrics import DETECTION_METRICS, fpr
 from submission.errors import UnusableInput
 
@@ -75,9 +68,8 @@ def test_ranks_alone_count(seed):
     for metric in ("fpr95", "aupr-out"):
         share = ind_share(mix, reference)
         assert share == ind_share(np.exp(mix), np.exp(reference))
-        assert plug_in(metric, mix, reference, share) == plug_in(
-            metric, np.exp(mix), np.exp(reference), share
-        )
+        raised = plug_in(metric, np.exp(mix), np.exp(reference), share)
+        assert plug_in(metric, mix, reference, share) == raised
 
 
 def rmse(method, meta, test):

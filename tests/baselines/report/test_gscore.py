@@ -171,8 +171,5 @@ def test_a_competition_is_ablated(ood_contest):
     assert set(frame.subject) == set(ood_contest.subjects)
     assert [path.name for path in paths] == ["gscore-fig7.csv", "gscore-fig7.png"]
     assert all(path.parent == ood_contest.root / "ablation" and path.exists() for path in paths)
-
-
-def test_an_unknown_table_is_told(ood_contest):
     with pytest.raises(UnusableInput, match="'9' is unknown"):
         ablate(ood_contest, "9")

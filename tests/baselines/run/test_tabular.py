@@ -30,12 +30,6 @@ def test_it_learns_from_the_table_that_is_shown():
     assert not hasattr(method.regressor, "coef_")
 
 
-def test_intervals_hold_the_prediction():
-    method = Tabular(Ridge()).fit(META)
-    (low, high), (value,) = method.predict_interval(META.sets[:1])[0], method.predict(META.sets[:1])
-    assert 0 <= low <= value <= high <= 1
-
-
 def test_a_saved_file_of_another_regressor_is_refused(tmp_path):
     Tabular(Ridge()).fit(META).save(tmp_path / "m.safetensors")
     with pytest.raises(UnusableInput, match=r"Tabular\(Ridge\), not Tabular\(RandomForestRegressor\)"):

@@ -42,7 +42,7 @@ def test_the_folder_holds_what_the_design_says(built):
         *(f"val/{name}.npz" for name in built.sets("val")),
         *(f"test/{name}.npz" for name in built.sets("test")),
     }
-    private = {"private/.lock", "private/build.json", "private/solution.csv"}
+    private = {f"private/{name}" for name in (".lock", "build.json", "images.npz", "solution.csv")}
     assert {name for name in names if name.startswith("private/")} == private
     assert stat.S_IMODE(built.private.stat().st_mode) == 0o700
     assert set(built.files) == public - {"competition.json"}

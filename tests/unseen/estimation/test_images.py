@@ -5,7 +5,6 @@ import shutil
 from pathlib import Path
 
 import cv2
-import numpy as np
 import pytest
 import torch
 from command_line import run
@@ -14,7 +13,7 @@ from safetensors.torch import save_file
 from starter.data.images.reading import Fit
 from starter.data.sources.glyphs.digits import CLASSES, glyph_splits
 from submission.errors import UnusableInput
-from unseen.estimation.images import Asked, estimate_images, parted, read_labelled
+from unseen.estimation.images import Asked, estimate_images, read_labelled
 
 pytestmark = pytest.mark.slow
 NET = """from torch import nn
@@ -138,7 +137,7 @@ def test_folders_may_have_any_names_and_images_get_the_size_asked_for(photos, we
         estimated(weights, "v1.2", "v1.2", train_sets=0)
 
 
-def test_a_network_of_ones_own_is_named(photos):
+def test_a_network_of_ones_own_is_named_and_the_page_shows_images_to_label(photos):
     Path("pooling_net.py").write_text(NET)
     tensors = {"body.2.weight": torch.eye(10, 12), "body.2.bias": torch.zeros(10)}
     save_file(tensors, "mine.safetensors", {"arch": "pooling_net:make"})
@@ -147,17 +146,4 @@ def test_a_network_of_ones_own_is_named(photos):
     refused = run(*command, check=False)
     assert (refused.code, "name it with --network module:function" in refused.text) == (2, True)
     assert "\ntoday " in run(*command, "--network", "pooling_net:make").text
-
-
-def test_parts_have_the_same_shares_of_classes():
-    labels = np.random.default_rng(0).integers(4, size=99)
-    parts = parted(labels, 3)
-    assert sorted(np.concatenate(parts)) == list(range(99))
-    counts = [np.bincount(labels[rows], minlength=4) for rows in parts]
-    assert np.ptp(counts, axis=0).max() <= 1
-
-
-def test_the_page_shows_images_to_label(photos, weights):
-    given = ("--labelled", "val", "--unlabelled", "today", "--train-sets", "0")
-    run("estimate", "--model", f"tiny={weights}", *given)
     assert Path("estimate.html").read_text().count('<img alt="An image ') == 12

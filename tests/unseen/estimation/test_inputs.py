@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import unseen
 from submission.errors import UnusableInput
-from unseen.estimation.inputs import beside, by_name, comparable, read_labels, read_logits, windows
+from unseen.estimation.inputs import beside, by_name, comparable, read_labels, read_logits
 from unseen.estimation.tables import read
 
 RNG = np.random.default_rng(0)
@@ -50,27 +50,26 @@ def test_logits_that_are_none_are_told(values, probabilities, message):
         read_logits(read(values, "x"), probabilities)
 
 
-def test_tables_archives_and_names_of_classes_are_read(tmp_path):
-    names, labels = np.array(NAMES), LABELS
-    np.savez(tmp_path / "one.npz", LOGITS)
-    pd.DataFrame(LOGITS, columns=names).to_csv(tmp_path / "headed.csv", index=False)
-    pd.DataFrame(LOGITS).to_csv(tmp_path / "bare.csv", index=False, header=False)
-    pd.DataFrame(LOGITS, columns=names).to_csv(tmp_path / "indexed.csv")
-    pd.DataFrame(LOGITS).to_csv(tmp_path / "counted.csv", index=False)
-    pd.DataFrame(LOGITS, columns=range(1, 5)).to_csv(tmp_path / "counted-from-1.csv", index=False)
-    pd.Series(labels).to_csv(tmp_path / "counted-indexed.csv")
-    pd.Series(names[labels]).to_csv(tmp_path / "names.csv", index=False, header=False)
-    pd.Series(names[labels], name="label").to_csv(tmp_path / "headed-names.csv", index=False)
-    for file in ("one.npz", "headed.csv", "bare.csv", "indexed.csv", "counted.csv", "counted-from-1.csv"):
-        assert read_logits(read(tmp_path / file, "x")) == pytest.approx(LOGITS, abs=1e-6)
-    pd.Series(names[labels], name="label").to_csv(tmp_path / "indexed-names.csv")
-    files = [tmp_path / f"{kind}names.csv" for kind in ("", "headed-", "indexed-")]
-    for given in (names[labels], [*names[labels]], *files, labels, tmp_path / "counted-indexed.csv"):
-        assert (read_labels(read(given, "labels"), 60, 4, tuple(names)) == labels).all()
+def test_tables_and_names_of_classes_are_read(tmp_path):
+    headed, bare = pd.DataFrame(LOGITS, columns=NAMES), pd.DataFrame(LOGITS)
+    headed.to_csv(tmp_path / "headed.csv", index=False)
+    headed.to_csv(tmp_path / "indexed.csv")
+    bare.to_csv(tmp_path / "bare.csv", index=False, header=False)
+    bare.to_csv(tmp_path / "counted.csv", index=False)
+    bare.rename(columns=lambda i: i + 1).to_csv(tmp_path / "counted-from-1.csv", index=False)
+    for path in tmp_path.glob("*.csv"):
+        assert read_logits(read(path, "x")) == pytest.approx(LOGITS, abs=1e-6)
+    names = pd.Series(np.array(NAMES)[LABELS], name="label")
+    names.to_csv(tmp_path / "names.csv", index=False, header=False)
+    names.to_csv(tmp_path / "headed-names.csv", index=False)
+    names.to_csv(tmp_path / "indexed-names.csv")
+    pd.Series(LABELS).to_csv(tmp_path / "names-counted-indexed.csv")
+    for given in (names.to_numpy(), [*names], LABELS, *tmp_path.glob("*names*.csv")):
+        assert (read_labels(read(given, "labels"), 60, 4, NAMES) == LABELS).all()
     for numbers in (("2", "0", "11", "3"), ("9", "8", "7", "6")):
-        pd.Series(np.array(numbers, int)[labels]).to_csv(tmp_path / "numbers.csv", index=False, header=False)
+        pd.Series(np.array(numbers, int)[LABELS]).to_csv(tmp_path / "numbers.csv", index=False, header=False)
         given = read(tmp_path / "numbers.csv", "labels")
-        assert (read_labels(given, 60, 4, numbers) == labels).all()
+        assert (read_labels(given, 60, 4, numbers) == LABELS).all()
     (tmp_path / "empty.csv").write_text("")
     with pytest.raises(UnusableInput, match=r"empty.csv: holds no table"):
         read(tmp_path / "empty.csv", "x")
@@ -89,10 +88,8 @@ def test_columns_are_known_by_their_names(tmp_path):
     pd.testing.assert_frame_equal(found.table, same.table)
     assert found.sets[0].shares == pytest.approx(same.sets[0].shares)
     assert found.classes == tuple(NAMES)
-    with pytest.raises(
-        UnusableInput,
-        match=r"other.csv has the columns owl; those of the labelled images have the columns ant",
-    ):
+    words = r"other.csv has the columns owl; those of the labelled images have the columns ant"
+    with pytest.raises(UnusableInput, match=words):
         unseen.estimate(val, labels, other)
 
 
@@ -190,7 +187,3 @@ def test_a_network_and_its_loaders_give_its_logits_and_features():
     ):
         with pytest.raises(UnusableInput, match=message):
             unseen.estimate(network, (images[:200], wrong), new)
-
-
-def test_windows_hold_every_image_once():
-    assert np.concatenate(windows(1037, 100)).tolist() == list(range(1037))

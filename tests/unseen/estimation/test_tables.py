@@ -12,8 +12,8 @@ from unseen.estimation.tables import class_columns, read
 RNG = np.random.default_rng(0)
 LABELS = np.arange(120) % 4
 LOGITS = RNG.normal(size=(120, 4)) + 2 * np.eye(4)[LABELS]
-NAMES = ["None", "NA", "null", "1e5"]
-"""Names of classes that pandas takes for missing or for a number."""
+NAMES = ["None", "NA", "caf\xe9", "1e5"]
+"""Names of classes that pandas takes for missing or for a number, and one with an accent."""
 
 
 def table(**more):
@@ -32,29 +32,20 @@ def test_tables_of_every_form_are_read(tmp_path, name, separator, decimal, encod
     given = read(tmp_path / name, "logits")
     assert given.columns == tuple(frame.columns)
     np.testing.assert_allclose(read_logits(given), LOGITS, atol=1e-6)
-
-
-def test_text_that_numpy_writes_is_read(tmp_path):
     np.savetxt(tmp_path / "plain.txt", LOGITS, header="logits of today")
     np.testing.assert_allclose(read_logits(read(tmp_path / "plain.txt", "logits")), LOGITS, atol=1e-6)
 
 
-def test_classes_with_names_of_missing_values_keep_their_columns(tmp_path):
+def test_classes_with_names_of_missing_values_or_accents_keep_their_columns(tmp_path):
+    """An accent in one character or two is the same name."""
+    two = [name.replace("\xe9", "e\u0301") for name in NAMES]
     pd.DataFrame(LOGITS, columns=NAMES).to_csv(tmp_path / "val.csv", index=False)
-    pd.DataFrame(LOGITS[:, ::-1], columns=NAMES[::-1]).to_csv(tmp_path / "new.csv", index=False)
-    pd.Series(np.array(NAMES)[LABELS]).to_csv(tmp_path / "labels.csv", index=False, header=False)
+    pd.DataFrame(LOGITS[:, ::-1], columns=two[::-1]).to_csv(tmp_path / "new.csv", index=False)
+    pd.Series(np.array(two)[LABELS]).to_csv(tmp_path / "labels.csv", index=False, header=False)
     found = unseen.estimate(tmp_path / "val.csv", tmp_path / "labels.csv", tmp_path / "new.csv")
     same = unseen.estimate(LOGITS, LABELS, {"new": LOGITS})
     pd.testing.assert_frame_equal(found.table, same.table)
     assert found.classes == tuple(NAMES)
-
-
-def test_accents_in_one_character_or_two_are_the_same_name(tmp_path):
-    pd.DataFrame(LOGITS, columns=["caf\xe9", "b", "c", "d"]).to_csv(tmp_path / "val.csv", index=False)
-    pd.DataFrame(LOGITS, columns=["cafe\u0301", "b", "c", "d"]).to_csv(tmp_path / "new.csv", index=False)
-    labels = np.array(["cafe\u0301", "b", "c", "d"])[LABELS]
-    found = unseen.estimate(tmp_path / "val.csv", labels, tmp_path / "new.csv")
-    pd.testing.assert_frame_equal(found.table, unseen.estimate(LOGITS, LABELS, {"new": LOGITS}).table)
 
 
 TIMES = pd.date_range("2026-01-01", periods=120).astype(str)
@@ -128,15 +119,10 @@ def test_one_probability_an_image_is_the_second_of_two_classes():
 
 FORMS = [LABELS[:, None], np.eye(4)[LABELS], LABELS.astype(float), LABELS.astype(object), [*map(int, LABELS)]]
 FORMS += [pd.Series(LABELS, dtype="category"), pd.DataFrame({"id": np.arange(120), "label": LABELS})]
+FORMS += [pd.Series(np.array(NAMES)[LABELS], dtype=kind) for kind in (object, str, "category")]
 
 
 @pytest.mark.parametrize("labels", FORMS)
 def test_labels_of_every_form_are_read(labels):
-    np.testing.assert_array_equal(read_labels(read(labels, "labels"), 120, 4), LABELS)
-    np.testing.assert_array_equal(read_labels(read(LABELS > 1, "labels"), 120, 2), LABELS > 1)
-
-
-@pytest.mark.parametrize("kind", [object, str, "category"])
-def test_labels_that_are_names_are_read(kind):
-    labels = pd.Series(np.array(NAMES)[LABELS], dtype=kind)
     np.testing.assert_array_equal(read_labels(read(labels, "labels"), 120, 4, NAMES), LABELS)
+    np.testing.assert_array_equal(read_labels(read(LABELS > 1, "labels"), 120, 2), LABELS > 1)

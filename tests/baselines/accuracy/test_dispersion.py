@@ -1,11 +1,11 @@
-"""Subsamples: of one size, together the whole set, the same whatever the order of the images."""
+"""Dispersion's and BoP's subsamples: of one size, together the whole set, the same whatever the order of the images."""
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from observations import featured, seen
+from observations import seen
 
-from baselines.accuracy.subsamples import COMMON, subsamples
+from baselines.accuracy.dispersion import COMMON, subsamples
 from starter.observing import Observation
 
 
@@ -25,11 +25,6 @@ def test_they_have_one_size_and_hold_every_image(n):
     assert set(np.concatenate(images)) == set(range(n))
     for part in parts:
         np.testing.assert_array_equal(part.features, part.logits)
-
-
-def test_a_set_that_is_no_larger_stays_itself():
-    small = featured(np.zeros((COMMON, 3)))
-    assert subsamples(small) == [small]
 
 
 def test_the_order_of_the_images_does_not_matter():
