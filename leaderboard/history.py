@@ -32,13 +32,13 @@ def history(competition: Competition, team: str | None = None) -> list[dict[str,
     if the submission is invalid. `counts_for` names the team for which it counts; it is None if that team was
     withdrawn or disqualified.
     """
-    mine = team and team_key(check_team(team))
+    mine = team_key(check_team(team)) if team else ""
     with opened(competition) as ledger:
         named = {each.id for each in ledger.teams().values() if mine in map(team_key, each.names)}
         entries = [
             entry
             for entry in ledger.entries()
-            if mine is None or entry.team_id in named or team_key(entry.handed_in_by) == mine
+            if not mine or entry.team_id in named or team_key(entry.handed_in_by) == mine
         ]
         parts = parts_of(counting_rows(competition, version(competition, ledger)))
         records = []

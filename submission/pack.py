@@ -31,7 +31,7 @@ def write_archive(competition: Competition, out: Path, beside: Sequence[Path] = 
     ):
         for path in (*paths.values(), *beside):
             if path.resolve().is_relative_to(private):
-                raise UnusableInput(f"{path} is in {competition.private}: remove it, or build again")
+                raise UnusableInput(f"{path} is in {competition.private}, or a link into it: leave it out")
         for name, path in paths.items():
             add_file(archive, f"{top}/public/{name}", path)
         for path in beside:

@@ -192,10 +192,11 @@ def amend(
     total_limit: Annotated[int | None, number("Submissions per team in total; 0 for any number.")] = None,
     contact: Annotated[str | None, text("Contact for participants.")] = None,
 ) -> None:
-    """Change the deadline, a limit or the contact of a running competition (organizers).
+    """Change the deadline, a limit or the contact (organizers).
 
-    The ledger records the change, and the board and the archive's README say it with its date and reason. In
-    a hidden competition the total limit cannot rise above a fifth of the public sets.
+    The competition may be running. The ledger records the change, and the board and the archive's README say
+    it with its date and reason. In a hidden competition the total limit cannot rise above a fifth of the
+    public sets.
 
     Example: unseen amend contest --deadline 2099-12-31 --reason holiday
     """
@@ -221,10 +222,11 @@ def team(
     reason: Reason,
     to: Annotated[str | None, text("The new name, the other team, or the team's own deadline.")] = None,
 ) -> None:
-    """Rename, merge, withdraw or disqualify a team, or give it a later deadline (organizers).
+    """Rename, merge, extend or withdraw a team (organizers).
 
-    All of the team's submissions stay in the ledger; the board shows what counts from now on, and says the
-    change with its date and reason. merge --to TEAM lets the submissions count for that team.
+    rename --to NAME, merge --to TEAM (the submissions count for that team), extend --to TIME (a later
+    deadline), withdraw, disqualify. All of the team's submissions stay in the ledger; the board shows what
+    counts from now on, and says the change with its date and reason.
 
     Example: unseen team contest ada rename --to ada-l --reason misspelt
     """
