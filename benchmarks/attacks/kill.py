@@ -1,4 +1,4 @@
-"""kill -9 over score, rescore and leaderboard at random moments: no submission is lost or doubled.
+"""kill -9 over what writes the ledger, at random moments: no submission is lost or doubled.
 
 python benchmarks/attacks/kill.py [--rounds 500]
 
@@ -22,6 +22,13 @@ from leaderboard.ledger import opened
 from leaderboard.publish import publish
 from leaderboard.verify import verify
 
+CHANGES = {
+    5: "select --team Team0",
+    6: "amend --daily-limit {number} --reason r",
+    7: "team team0 rename --to Team0 --reason r",
+}
+"""The commands that change what counts, by the last digit of the round."""
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -31,8 +38,11 @@ def main() -> None:
         competition = make(Path(name) / "contest", sets=24)
         for number in range(rounds):
             file = handed_in(competition, Path(name) / "mine.csv", number)
-            arguments: list[object] = ["score", competition.root, file, "--team", f"team {number % 7}"]
-            if number % 10 == 8:
+            arguments: list[object] = ["score", competition.root, file, "--team", f"team{number % 5}"]
+            if number % 10 in CHANGES:
+                command, *rest = CHANGES[number % 10].format(number=number).split()
+                arguments = [command, competition.root, *rest]
+            elif number % 10 == 8:
                 label = f"one/test_0002={number % 500 / 500}"
                 arguments = ["rescore", competition.root, "--label", label, "--reason", "r"]
             elif number % 10 == 9:
@@ -46,8 +56,8 @@ def main() -> None:
             whole *= 1.1 if running else 0.9
         with opened(competition) as ledger:
             entries = ledger.entries()
-        rows = {entry.hash for entry in entries}
-        receipts = (competition.root / "receipts").glob("*.json")
+            rows = {row["hash"] for row in ledger.rows()}
+        receipts = (competition.root / "receipts").rglob("*.json")
         lost = sum(json.loads(path.read_text())["row"] not in rows for path in receipts)
         doubled = sum(count - 1 for count in Counter(entry.digest for entry in entries).values())
         publish(competition)

@@ -1,10 +1,11 @@
-"""Nine ways to put another ledger in place of the newest: each must be refused.
+"""Twelve ways to put another ledger in place of the newest: each must be refused.
 
 python benchmarks/attacks/rollback.py
 
-Team A and Team B submit, the board is published, and the ledger is put back or altered, in part with what was
-published removed. Every command must then stop and write nothing (an altered score: those that read it), and
-all must work without an attack, though 64 hexadecimal digits name the source. Exit code 1 otherwise.
+Team A and Team B submit, the board is published, Team A chooses, a limit is amended, and the ledger is put
+back or altered, in part with what was published removed. Every command must then stop and write nothing (an
+altered score: those that read it), and all must work without an attack, though 64 hexadecimal digits name the
+source. Exit code 1 otherwise.
 """
 
 import shutil
@@ -26,7 +27,13 @@ from leaderboard.verify import backup
 from submission import Competition
 
 READING = ("leaderboard", "verify")
-WRITING = ("score b.csv --team C", "select --team A 1", "rescore --void test_0002 --reason r")
+WRITING = (
+    "score b.csv --team C",
+    "select --team A 1",
+    "rescore --void test_0002 --reason r",
+    "amend --daily-limit 9 --reason r",
+    "team A withdraw --reason r",
+)
 
 
 def by_sql(competition: Competition, statements: str) -> None:
@@ -35,9 +42,9 @@ def by_sql(competition: Competition, statements: str) -> None:
         connection.executescript(f"DROP TRIGGER no_delete; DROP TRIGGER no_update; {statements}")
 
 
-def older(competition: Competition, *removed: str) -> None:
-    """Put the ledger of before the second submission back, and remove published files."""
-    shutil.copy(competition.root / "older.sqlite", ledger_path(competition))
+def older(competition: Competition, *removed: str, than: str = "submission") -> None:
+    """Put the ledger of before the second submission, the choice or the amendment back; remove files."""
+    shutil.copy(competition.root / f"{than}.sqlite", ledger_path(competition))
     for path in [path for pattern in removed for path in competition.root.glob(pattern)]:
         path.unlink()
 
@@ -63,6 +70,11 @@ ATTACKS: dict[str, Callable[[Competition], object]] = {
     "an older file, and no board": lambda each: older(each, "leaderboard*", "heads.json"),
     "an older file, and a board alone": lambda each: older(each, "heads.json", "receipts/**/*.json"),
     "the same, and a row of another team": with_another,
+    "a file of before a choice": lambda each: older(each, than="choice"),
+    "the same, and no board": lambda each: older(each, "leaderboard*", "heads.json", than="choice"),
+    "a file of before an amendment, and no board": lambda each: older(
+        each, "leaderboard*", "heads.json", than="amendment"
+    ),
     "a score altered by SQL": lambda each: by_sql(each, "UPDATE events SET public = 0.5 WHERE number = 2;"),
 }
 
@@ -84,10 +96,13 @@ def refused(name: str, folder: Path) -> bool:
     """Returns True if every command stops after the attack, and writes nothing."""
     competition = make(folder / "contest", sets=24, source="ab" * 32)
     submit(competition, handed_in(competition, competition.root / "a.csv", 1), "A", now)
-    shutil.copy(ledger_path(competition), competition.root / "older.sqlite")
+    shutil.copy(ledger_path(competition), competition.root / "submission.sqlite")
     backup(competition, competition.root / "backup.zip")
     submit(competition, handed_in(competition, competition.root / "b.csv", 2), "B", now)
     publish(competition)
+    for what, command in (("choice", "select --team A 1"), ("amendment", "amend --daily-limit 8 --reason r")):
+        shutil.copy(ledger_path(competition), competition.root / f"{what}.sqlite")
+        run(competition, command)
     ATTACKS[name](competition)
     before = {path: path.read_bytes() for path in competition.root.rglob("*") if path.is_file()}
     codes = [run(competition, each) for each in (READING if "altered" in name else (*WRITING, *READING))]

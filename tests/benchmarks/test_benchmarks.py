@@ -27,7 +27,7 @@ def test_a_script_finds_all_that_it_imports(script: str, monkeypatch: pytest.Mon
     ("command", "found"),
     [
         ("feedback.py --runs 50", "the default limit of 6 submissions leaves 0."),
-        ("rollback.py", "9 of 9 rollbacks refused"),
+        ("rollback.py", "12 of 12 rollbacks refused"),
         ("kill.py --rounds 10", ": 0 lost, 0 doubled"),
         ("crowd.py --processes 6", "limit 2: 2 accepted"),
         ("hidden.py", "the same bytes under other labels"),
