@@ -35,13 +35,14 @@ class Splits:
     test_base: ImageSet
 
     def as_in_datacv(self) -> "Splits":
-        """Returns the DataCV challenge's own division: all test images in meta-base, val-base and test-base.
+        """Returns the DataCV challenge's own division: all test images in every part but `train`.
 
         Test sets then have the same images as meta-train sets, so such a competition is practice.
         """
         whole = ImageSet.joined("", (self.meta_base, self.reference, self.val_base, self.test_base))
-        meta, val, test = (replace(whole, name=f"{part}_base") for part in ("meta", "val", "test"))
-        return replace(self, meta_base=meta, val_base=val, test_base=test)
+        names = ("reference", "meta_base", "val_base", "test_base")
+        reference, meta, val, test = (replace(whole, name=name) for name in names)
+        return replace(self, reference=reference, meta_base=meta, val_base=val, test_base=test)
 
     @property
     def tested(self) -> int:
