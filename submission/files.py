@@ -94,12 +94,13 @@ def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode())
 
 
-def claim_folder(folder: Path, content: str) -> None:
+def claim_folder(folder: Path, content: str, notes: Path | None = None) -> None:
     """Make a folder for some content, or accept the one that an earlier run made for the same content.
 
-    The content is noted in the file ``.<folder>.unseen`` next to the folder.
+    The content is noted in the file ``.<folder>.unseen`` in the folder `notes`, by default next to the
+    folder.
     """
-    note = folder.with_name(f".{folder.name}.unseen")
+    note = (notes or folder.parent) / f".{folder.name}.unseen"
     begun = note.is_file() and note.read_bytes() == content.encode()
     if not begun and folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise UnusableInput(

@@ -2,11 +2,13 @@
 
 import ast
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -95,6 +97,34 @@ def test_a_scoring_host_needs_four_packages(contest, monkeypatch):
     ]
     text = run_without(commands, present={*HOST, "submission", "leaderboard", "starter", "unseen"})
     assert "the ledger is unaltered" in text
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["audit contest", "export datacv contest new", "verify-entry contest test.csv --method atc"],
+)
+def test_a_scoring_host_is_told_in_a_line_what_a_command_needs(contest, monkeypatch, command):
+    """A Python that finds the files of the four packages alone, and those of the kit."""
+    monkeypatch.chdir(contest.root.parent)
+    host = Path("host")
+    host.mkdir()
+    for path in Path(np.__file__).parents[1].iterdir():
+        if path.name.partition("-")[0].partition(".")[0].lower() in {*HOST, "unseen"}:
+            (host / path.name).symlink_to(path)
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{host.absolute()}"}
+    done = subprocess.run(
+        [sys.executable, "-S", "-m", "unseen", *command.split()],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    *_, line = done.stderr.splitlines()
+    needed = line.partition(": pip install ")[2].split()
+    assert {"torch", "opencv-python-headless", "scikit-learn", "pandas"} <= set(needed)
+    assert not {"numpy", "typer", "pytest", "tomli"} & set(needed)
+    assert not Path("new").exists()
 
 
 def test_commands_that_print_text_load_no_torch(contest, monkeypatch):

@@ -33,8 +33,14 @@ def test_the_image_is_installed_as_the_scoring_host_of_ci_is() -> None:
     assert "pip install --no-cache-dir --no-deps ." in DOCKERFILE
 
 
-def test_nobody_scores_as_root() -> None:
+def test_nobody_scores_as_root_and_whoever_owns_the_private_folder_can() -> None:
     assert re.search(r"^USER (?!root)\w+$", DOCKERFILE, re.MULTILINE)
+    page = (ROOT / "docs/how-to/publishing.md").read_text(encoding="utf-8")
+    for text in (DOCKERFILE, page):
+        assert '--user "$(id -u):$(id -g)"' in text
+    assert re.findall(r"^WORKDIR (.+)$", DOCKERFILE, re.MULTILINE)[-1] == "/tmp", (
+        "a user's home is closed to others"
+    )
 
 
 def test_hosted_ci_runs_what_ci_runs_on_the_oldest_python_and_a_new_one() -> None:

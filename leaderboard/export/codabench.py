@@ -18,7 +18,7 @@ DAYS = 60
 """Length of the public phase in days if the competition has no deadline."""
 FINAL_DAYS = 7
 """Length of the final phase in days."""
-LIMITS = "Codabench counts submissions by account: nothing ties an account to a team."
+LIMITS = "Codabench counts submissions by account, not by team, and who deletes one may hand in again."
 _PAGES = ("overview.md", "evaluation.md", "terms.md")
 
 

@@ -63,9 +63,11 @@ def score(solution: Any, submission: Any, row_id_column_name: str) -> float:
     >>> score(solution, pd.DataFrame({"id": ["b", "a"], "prediction": [0.9, 0.6]}), "id")
     7.1
     """
+    if missing := {row_id_column_name, "prediction"} - set(submission):  # else numbers alone pass by position
+        problem = f"the submission has no column {min(missing)!r}: id and prediction are needed"
+        raise ParticipantVisibleError(problem)
     targets = dict(zip(solution[row_id_column_name], solution["target"], strict=True))
-    found = submission.get(row_id_column_name, ())
-    alone = set(found) == set(targets) != set(IDS)
+    alone = set(submission[row_id_column_name]) == set(targets) != set(IDS)
     try:
         data = submission.to_csv(index=False).encode()
         return rmse(parse(data, list(targets) if alone else IDS, "the submission"), targets)

@@ -39,10 +39,18 @@ DATACV = {"train": "train_data", "val": "val", "test": "test_data"}
 """The folder of each part in DataCV's layout."""
 
 
-def materialize(competition: Competition, *, out: Path, layout: str = "npz", part: str = "train") -> Path:
+def materialize(
+    competition: Competition,
+    *,
+    out: Path,
+    layout: str = "npz",
+    part: str = "train",
+    notes: Path | None = None,
+) -> Path:
     """Write the sets of a part as files, and return their folder; a call that was interrupted continues.
 
     In DataCV's layout the meta-train sets share one labels.npy, or get a folder each if their images differ.
+    `notes` is the folder for the note of what was begun, by default `out`.
     """
     for option, value, known in (("--layout", layout, LAYOUTS), ("--part", part, PARTS)):
         if value not in known:
@@ -56,7 +64,7 @@ def materialize(competition: Competition, *, out: Path, layout: str = "npz", par
     folder = out / (DATACV[part] if layout == "datacv" else part)
     shared = _common_labels(competition) if (layout, part) == ("datacv", "train") else None
     paths, write = _places(competition, layout, part, folder, shared)
-    claim_folder(folder, f"{layout} {part} {sha256(competition.public / 'competition.json')}\n")
+    claim_folder(folder, f"{layout} {part} {sha256(competition.public / 'competition.json')}\n", notes)
     sets = sets_of(competition)
     train = {each.name: each for each in sets.train} if part == "train" else {}
     missing = {name: path for name, path in paths.items() if not path.exists()}

@@ -1,9 +1,10 @@
 """The command line `unseen`: its commands in panels, and how each of them ends."""
 
 import io
+import re
 import sys
 from collections.abc import Callable
-from importlib.metadata import version
+from importlib.metadata import distributions, version
 from inspect import cleandoc
 from typing import Annotated, Any
 
@@ -153,12 +154,25 @@ def run(command: Callable[[], object]) -> None:
         _fail(str(error), 1)
     except UnusableInput as error:
         _fail(f"error: {error.args[0]}", 2)
-    except (OSError, MemoryError, ModuleNotFoundError) as error:
+    except ModuleNotFoundError as error:
+        _fail(f"error: {error}{_remedy()}", 2)
+    except (OSError, MemoryError) as error:
         _fail(f"error: {error}", 2)
     except SystemExit as end:
         if end.code == INTERRUPTED:
             _fail("interrupted; run the same command again to continue", INTERRUPTED)
         raise
+
+
+def _remedy() -> str:
+    """Returns how to install the packages that the kit requires and that are missing; "" if none is."""
+    required = [text for kit in distributions(name="unseen") for text in kit.requires or ()]
+    always = [text for text in required if not re.search("extra ==|python_version", text)]
+    names = dict.fromkeys(re.split(r"[^\w.-]", text)[0] for text in always)
+    missing = [name for name in names if not any(distributions(name=name))]
+    if not missing:
+        return ""
+    return f": this command needs more than a scoring host: pip install {' '.join(missing)}"
 
 
 def _fail(message: str, code: int) -> None:

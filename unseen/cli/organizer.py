@@ -331,12 +331,14 @@ def export(
         return
     if out is None:
         raise UnusableInput("name the folder to write to: unseen export PLATFORM DIR OUT, or use --dry-run")
-    write(competition, platform, out, first)
+    parts: list[str] = []
     if platform == "datacv":
-        from starter.contest.materialize import materialize
+        from starter.contest.materialize import materialize  # before anything is written: a host may lack it
 
-        for part in filter(competition.sets, ("train", "val", "test")):
-            materialize(competition, out=out / "participants", layout="datacv", part=part)
+        parts = [part for part in ("train", "val", "test") if competition.sets(part)]
+    write(competition, platform, out, first)
+    for part in parts:
+        materialize(competition, out=out / "participants", layout="datacv", part=part, notes=out)
     echo(f"{PLATFORMS[platform].LIMITS}\n{out / 'README.md'}")
 
 

@@ -64,14 +64,23 @@ def plan_accuracy(settings: AccuracySettings, splits: Splits, test_seed: int, lo
 
 
 def plan_train(settings: AccuracySettings, base: ImageSet, look: Look | None) -> list[Recipe]:
-    """Returns the meta-train sets' recipes; sub-populations are clusters of what `look` sees in the base."""
+    """Returns the meta-train sets' recipes; sub-populations are clusters of what `look` sees in the base.
+
+    Where sets show the whole base, as in DataCV, they do so in its order: one file of labels is enough.
+    """
     parts = any(policy_of(group).part_share for group in groups_of(settings.group))
     clusters = hard_to_easy(*look(base), settings.seed) if parts and look else None
-    return draw_recipes(
+    recipes = draw_recipes(
         *(settings.group, settings.train_sets, settings.seed, settings.set_size),
         ops_per_set=settings.ops_per_set,
         clusters=clusters,
     )
+    if not settings.whole_test or settings.set_size < len(base):
+        return recipes
+    return [
+        replace(recipe, ops=recipe.pixel_ops) if recipe.selection == "sample" else recipe
+        for recipe in recipes
+    ]
 
 
 def hard_to_easy(features: FloatArray, confidence: FloatArray, seed: int) -> IntArray:

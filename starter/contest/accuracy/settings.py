@@ -25,7 +25,7 @@ class AccuracySettings(Settings):
     val_from: tuple[str, ...] = Field((), json_schema_extra=OFTEN)
     """A path of natural-shift sets to add to validation."""
     datacv_splits: bool = False
-    """Make all sets from all test images, as DataCV does."""
+    """Make all sets, and the labelled reference, from all test images, as DataCV does."""
     referees: tuple[str, ...] = Field((), json_schema_extra={"metavar": "SPEC"})
     """A second opinion for methods, from an independent encoder: lite0, embedded, torchvision:NAME,
     timm:NAME, clip:MODEL[=WEIGHTS], module:function or a file."""

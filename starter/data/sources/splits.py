@@ -30,10 +30,11 @@ class Splits:
     test_base: ImageSet
 
     def as_in_datacv(self) -> "Splits":
-        """Returns DataCV's division, for practice: meta-, val- and test-base have all test images."""
+        """Returns DataCV's division, for practice: every part but `train` has all test images."""
         whole = ImageSet.joined("", (self.meta_base, self.reference, self.val_base, self.test_base))
-        meta, val, test = (replace(whole, name=f"{part}_base") for part in ("meta", "val", "test"))
-        return replace(self, meta_base=meta, val_base=val, test_base=test)
+        names = ("reference", "meta_base", "val_base", "test_base")
+        reference, meta, val, test = (replace(whole, name=name) for name in names)
+        return replace(self, reference=reference, meta_base=meta, val_base=val, test_base=test)
 
     @property
     def tested(self) -> int:

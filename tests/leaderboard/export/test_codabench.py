@@ -84,6 +84,25 @@ def test_the_competitions_limits_and_deadline_are_the_phases(
     assert (public["end"], final["start"]) == ("2027-01-10 05:00:00", "2027-01-10 05:00:01")
 
 
+def test_a_limit_of_0_is_none_there_as_here(competition: Competition, tmp_path: Path) -> None:
+    free = with_fields(competition, daily_limit=None, total_limit=None)
+    free.save()
+    public, final = described(unpacked(free, tmp_path))["phases"]
+    assert (public["max_submissions_per_day"], public["max_submissions"]) == (0, 0), (
+        "left out they are 5 and 100"
+    )
+    assert (final["max_submissions_per_day"], final["max_submissions"]) == (1, 1)
+
+
+def test_private_scores_are_hidden_until_the_end(bundle: Path) -> None:
+    found = described(bundle)
+    public, final = found["phases"]
+    assert final["hide_output"] is final["hide_score_output"] is True
+    assert not public.get("hide_output")
+    assert not public.get("hide_score_output")
+    assert [board["hidden"] for board in found["leaderboards"]] == [True]
+
+
 def test_the_leaderboard_sorts_the_smallest_error_first(bundle: Path) -> None:
     (board,) = described(bundle)["leaderboards"]
     assert board["submission_rule"] in RULES

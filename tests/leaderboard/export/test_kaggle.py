@@ -17,6 +17,7 @@ from rules import with_rules
 
 from leaderboard.export import export
 from submission import Competition
+from submission.predictions import write_answer
 from submission.scoring import score_parts, validate
 from submission.solution import solution_of, whole_solution, write_solution
 
@@ -103,6 +104,15 @@ def test_participants_are_told_what_is_wrong_and_no_target(
     with pytest.raises(metric.ParticipantVisibleError, match=message) as caught:
         metric.score(hidden, sample.assign(**change), "id")
     assert not any(str(target) in str(caught.value) for target in hidden["target"])
+
+
+def test_numbers_without_ids_are_no_submission(
+    metric: ModuleType, parts: dict[str, pd.DataFrame], sample: pd.DataFrame, tmp_path: Path
+) -> None:
+    write_answer(tmp_path / "answer.txt", dict(zip(sample["id"], sample["prediction"], strict=True)))
+    for submission in (pd.read_csv(tmp_path / "answer.txt"), sample[["prediction"]], sample[["id"]]):
+        with pytest.raises(metric.ParticipantVisibleError, match="id and prediction are needed"):
+            metric.score(parts["Public"], submission, "id")
 
 
 def test_of_one_part_alone_every_fault_has_the_same_message(

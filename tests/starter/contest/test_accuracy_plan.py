@@ -203,6 +203,15 @@ def test_sub_populations_are_whole_neighbouring_clusters_of_what_a_network_sees(
     assert kinds.keys() == {"sample", "resample_classes", "among"}
 
 
+def test_as_in_datacv_whole_sets_keep_the_order_of_the_base_and_all_else_of_their_recipes():
+    base = splits().meta_base
+    drawn = plan_train(small(set_size=40), base, None)
+    assert plan_train(small(set_size=39, datacv_splits=True), base, None)[0].selection == "sample"
+    assert {recipe.selection for recipe in drawn} == {"sample"}
+    whole = [Recipe(recipe.name, recipe.seed, recipe.pixel_ops) for recipe in drawn]
+    assert plan_train(small(set_size=40, datacv_splits=True), base, None) == whole
+
+
 def test_blobs_are_numbered_from_the_least_sure_on():
     rng = np.random.default_rng(0)
     blob = np.repeat([2, 0, 1], 60)

@@ -1,38 +1,61 @@
 """Sets as files: the pixels, labels and accuracies of the competition, the same bytes however often interrupted."""
 
-import shutil
+import json
 
 import cv2
 import numpy as np
 import pytest
+import torch
+from asked import accuracy_settings
 from built import contents
+from command_line import run
 from rules import with_fields
+from sklearn.linear_model import LinearRegression
 
+from baselines import BASELINES
+from baselines.run.predict import predict
+from starter.contest.build import build
 from starter.contest.materialize import materialize
 from starter.data.images.arrays import read_npz
-from starter.data.sets.recipe import Recipe
 from starter.data.sources.npy_sets import load_stored, stored_sets
 from starter.data.sources.sources import load_images, set_names
+from starter.models.classifiers import read_classifier, save_classifier
 from starter.observing.sets import PublicSets
-from submission import Competition, UnusableInput
-from submission.files import sha256, write_text
+from submission import UnusableInput
 from submission.predictions import read_predictions
 from submission.scoring import read_targets
 
 
+def write_sighted(folder, images, labels):
+    """Write a classifier that tells the classes apart: the untrained network with a fitted last layer."""
+    sighted = read_classifier(folder / "net.safetensors", "sighted")
+    features = np.c_[sighted(images)[1].numpy(), np.ones(len(images))]
+    head = 9 * np.linalg.lstsq(features, np.eye(3)[labels], rcond=None)[0].T
+    sighted.network.head.weight.copy_(torch.from_numpy(head[:, :-1]))
+    sighted.network.head.bias.copy_(torch.from_numpy(head[:, -1]))
+    save_classifier(sighted, folder / "sighted.safetensors")
+
+
 @pytest.fixture(scope="module")
 def whole(noisy, tmp_path_factory):
-    """The same, but that every meta-train set shows the whole base in its order, as the challenge's do."""
-    root = tmp_path_factory.mktemp("whole") / "contest"
-    shutil.copytree(noisy.root, root)
-    recipes = [rendering.recipe for rendering in PublicSets(noisy).train]
-    lines = [Recipe(recipe.name, recipe.seed, recipe.ops[1:]).to_json() for recipe in recipes]
-    write_text(root / "public/train/recipes.jsonl", "".join(f"{line}\n" for line in lines))
-    files = {**noisy.files, "train/recipes.jsonl": sha256(root / "public/train/recipes.jsonl")}
-    base = len(PublicSets(noisy).base)
-    sizes = {**noisy.sizes, "train": dict.fromkeys(noisy.sets("train"), base)}
-    with_fields(noisy, root=root, files=files, sizes=sizes).save()
-    return Competition.open(root)
+    """As in the challenge: all labelled images in every set, in one order in the meta-train sets, and as the source."""
+    folder = noisy.root.parent
+    rng = np.random.default_rng(0)
+    labels = np.arange(1200) % 3
+    colours = rng.uniform(0, 90, size=(1200, 1, 1, 1)) * np.eye(3)[labels][:, None, None]  # a channel a class
+    images = (100 + colours + rng.uniform(-60, 60, size=(1200, 16, 16, 3))).astype(np.uint8)
+    np.savez(folder / "colours.npz", images=images, labels=labels, classes=["b", "a", "c d"])
+    write_sighted(folder, images[:300], labels[:300])
+    settings = accuracy_settings(
+        source=str(folder / "colours.npz"),
+        classifiers=tuple(f"{name}={folder / name}.safetensors" for name in ("sighted", "net")),
+        datacv_splits=True,
+        train_sets=12,
+        val_sets=2,
+        test_sets=2,
+        set_size=600,
+    )
+    return build(tmp_path_factory.mktemp("whole") / "contest", settings, test_seed=1)
 
 
 def expected(noisy, part):
@@ -101,6 +124,53 @@ def test_test_sets_are_numbered_from_1_and_have_no_labels(noisy, tmp_path):
         np.testing.assert_array_equal(found, wanted.images)
         np.testing.assert_array_equal(read_npz(tmp_path / f"test/test_000{number}.npz").images, found)
         assert read_npz(tmp_path / f"test/test_000{number}.npz").labels is None
+
+
+def entropy_scores(network, images):
+    """Minus the entropy of the softmax of each image, in float64, and the predicted class."""
+    logits = network(images)[0].double()
+    p = logits.softmax(1)
+    return (p * p.log()).sum(1).numpy(), logits.argmax(1).numpy()
+
+
+def test_a_reader_of_the_documented_layout_predicts_as_the_kit_on_the_same_source(whole, tmp_path):
+    """Written from the page of github.com/xingjianleng/autoeval_baselines: names, order, and its form of ATC."""
+    run("export", "datacv", whole.root, tmp_path / "out")
+    top = tmp_path / "out/participants"
+    labels = np.load(top / "train_data/labels.npy").astype(np.int64)
+    source = read_npz(whole.file("reference.npz"))
+    np.testing.assert_array_equal(source.labels, labels)  # the original images, all of them
+    answer = []
+    for model in whole.subjects:
+        network = read_classifier(whole.file(f"classifiers/{model}.safetensors"), model)
+        known = {name: np.load(top / f"temp/{model}/acc/{name}.npy") for name in ("train_data", "val_sets")}
+        scores, predicted = entropy_scores(network, source.images)
+        threshold = np.sort(scores)[int(np.ceil((predicted == source.labels).mean() * len(scores)))]
+        train = [
+            entropy_scores(network, np.load(file)) for file in sorted(top.glob("train_data/new_data*.npy"))
+        ]
+        accuracies = [(predicted == labels).mean() for _, predicted in train]
+        np.testing.assert_allclose(accuracies, known["train_data"], rtol=0, atol=1e-6)
+        accuracies = [
+            (entropy_scores(network, np.load(each / "data.npy"))[1] == np.load(each / "labels.npy")).mean()
+            for each in sorted(top.glob("val/*"))
+        ]
+        np.testing.assert_allclose(accuracies, known["val_sets"], rtol=0, atol=1e-6)
+        line = LinearRegression().fit([[(s < threshold).mean()] for s, _ in train], known["train_data"])
+        for file in sorted(top.glob("test_data/*.npy")):
+            answer += [*line.predict([[(entropy_scores(network, np.load(file))[0] < threshold).mean()]])]
+    assert np.std(answer) > 0.001
+    path = predict(whole, {"atc-datacv": BASELINES["atc-datacv"]})["atc-datacv"]["test"]
+    np.testing.assert_allclose(
+        answer, [*read_predictions(path, whole.ids("test")).values()], rtol=0, atol=1e-5
+    )
+
+
+def test_no_set_of_labels_tells_those_of_a_test_set(whole, tmp_path):
+    """In the order of the meta-train sets, a test set's labels would be in labels.npy."""
+    record = json.loads((whole.root / "private/build.json").read_text())
+    for planned in record["test"]:
+        assert json.loads(planned["recipe"])["ops"][0] == ["sample", {"n": 600}]
 
 
 @pytest.mark.parametrize(("part", "file"), [("train", "train_data.npy"), ("val", "val_sets.npy")])

@@ -45,14 +45,13 @@ def test_seed_decides_and_no_part_is_ordered_by_class():
         assert (np.diff(getattr(made[0], part).labels) < 0).any()
 
 
-def test_datacv_has_every_test_image_in_every_base():
+def test_datacv_has_every_test_image_in_every_part_but_train():
     splits = split(classes(2), numbered([3, 3]), numbered([20, 30]), seed=1)
     datacv = splits.as_in_datacv()
-    for part in ("meta_base", "val_base", "test_base"):
+    for part in PARTS:
         whole = getattr(datacv, part)
         assert whole.name == part
         assert sorted(numbers(whole)) == list(range(50))
         assert np.bincount(whole.labels).tolist() == [20, 30]
         assert (np.diff(whole.labels) < 0).any()
-    assert datacv.reference is splits.reference
     assert datacv.train is splits.train
