@@ -65,7 +65,7 @@ def amend(
         if "total_limit" in changed:
             _check_total(now, after["total_limit"], public_sets)
         for name in changed:
-            _record(ledger, clock(), name, before[name], after[name], reason)
+            _record(ledger, clock(), what=name, before=before[name], after=after[name], reason=reason)
     return _followed(competition)
 
 
@@ -111,7 +111,7 @@ def change_team(
             after = other.name
         elif action == "extend":
             before, after = _extension(present(competition, ledger.changes()), team, to or "")
-        _record(ledger, now, action, before, after, reason, team)
+        _record(ledger, now, what=action, before=before, after=after, reason=reason, team=team)
     return _followed(competition)
 
 

@@ -112,7 +112,7 @@ def _built(
     )
     plan = track.plan(settings, splits, test_seed, _look(settings, load, fit, cache_of(root)))
     check_inputs(root, {**_inputs(settings, splits, load, encoders), **plan.inputs})
-    draft, labels = _drafted(root, settings, splits, load, plan, fit())
+    draft, labels = _drafted(root, settings, splits=splits, load=load, plan=plan, referees=fit())
     packed = referee_needs(fit())
     needs = tuple(
         field for field in dict.fromkeys((*track.needs, *reads, *packed)) if not unmet((field,), draft)

@@ -59,7 +59,13 @@ def sanity_sets(
         for kind, corruptions in SHIFTS.items()
         for name in corruptions
     ]
-    oods = load_ood_sets(str(ood), (), Fit(whole.image_size), (), images, seed, SANITY) if ood else {}
+    oods = (
+        load_ood_sets(
+            str(ood), (), fit=Fit(whole.image_size), exclude=(), limit=images, seed=seed, stream=SANITY
+        )
+        if ood
+        else {}
+    )
     others += [("ood", FromRecipe.whole(some(each, name))) for name, each in oods.items()]
     return splits, others
 
@@ -121,7 +127,9 @@ def random_classifier(
                 nn.init.kaiming_normal_(module.weight)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
-    classifier = Classifier(f"random {arch} {seed}", arch, network, classes, (0.5,) * 3, (0.25,) * 3)
+    classifier = Classifier(
+        f"random {arch} {seed}", arch, network=network, classes=classes, mean=(0.5,) * 3, std=(0.25,) * 3
+    )
     network.head.weight.data /= float(_seen(FromRecipe.whole(images), classifier).logits.std()) or 1.0
     return replace(classifier, network=network, device=device)
 

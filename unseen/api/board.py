@@ -106,7 +106,7 @@ def team(contest: Competition, name: str, action: str, to: str | None = None, *,
         UnusableInput: the team is unknown or counts no more, the new name or time cannot be, or this is a
             participant's copy.
     """
-    return changes.change_team(contest, name, action, to, reason, _now)
+    return changes.change_team(contest, name, action=action, to=to, reason=reason, clock=_now)
 
 
 def _now() -> datetime:

@@ -97,7 +97,9 @@ def build(
     from starter.contest.cluster import connected
 
     with connected(cluster) as workers:
-        competition = making.build(folder, asked, test_seed, device, workers, cache)
+        competition = making.build(
+            folder, asked, test_seed=test_seed, device=device, cluster=workers, cache=cache
+        )
     echo("\n".join(filter(None, (competition.describe(), price(competition)))))
     options.warn(*rank_warnings(competition, device))
     options.tell_next("predict", folder, *options.repeated("--network", own))

@@ -165,7 +165,9 @@ def chosen_for(
     kit = methods_of(competition.track)
     which = ("by default", "with --all") if everything else ("by default",)
     unnamed = [name for name, when in runs(competition.track).items() if when in which]
-    chosen, left_out = choose.choose_for(competition, names, changes, kit, unnamed, called)
+    chosen, left_out = choose.choose_for(
+        competition, names, settings=changes, kit=kit, unnamed=unnamed, called=called
+    )
     for reason in dict.fromkeys(left_out.values()):
         alike = ", ".join(name for name, other in left_out.items() if other == reason)
         echo(f"not run: {alike}: {reason}", err=True)

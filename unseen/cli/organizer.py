@@ -61,7 +61,7 @@ def score(
             options.tell_next("validate", competition.root, handed_in)
         return
     try:
-        receipt = submit(competition, file, team, options.now, note, new_team)
+        receipt = submit(competition, file, team=team, clock=options.now, note=note, new_team=new_team)
         echo(receipt)
         if receipt.created:
             echo(f"{team} is a new team")
@@ -232,7 +232,7 @@ def team(
     """
     from leaderboard.changes import change_team
 
-    _tell_change(change_team(competition, name, action, to, reason, options.now))
+    _tell_change(change_team(competition, name, action=action, to=to, reason=reason, clock=options.now))
 
 
 def _tell_change(competition: "Competition") -> None:

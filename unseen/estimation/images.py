@@ -145,7 +145,9 @@ def estimate_sets(
             learnt = _learnt(source, made, list(observe_all(made, observer, needs)))
         if features:
             whole, *others = with_features([whole, *others])
-        return estimate_seen(whole, labels, others, asked, classifier.classes, learnt)
+        return estimate_seen(
+            whole, labels, seen=others, asked=asked, classes=classifier.classes, learnt=learnt
+        )
 
 
 def _with_referees(

@@ -161,7 +161,9 @@ def grid_images(sets: MixSets, shifts: Shifts) -> tuple[ImageSet, list[Joined]]:
 def _ood_sets(sets: MixSets, base: ImageSet, shifts: Shifts) -> Mapping[str, ImageSet]:
     """Returns the OOD sets by name, without images that the competition has."""
     classes, limit = sets.competition.classes, max(1, shifts.images // 10)
-    others = load_ood_sets(shifts.ood, classes, sets.fit, shifts.exclude, limit, shifts.seed)
+    others = load_ood_sets(
+        shifts.ood, classes, fit=sets.fit, exclude=shifts.exclude, limit=limit, seed=shifts.seed
+    )
     others = without_shared(others, (base, sets.reference, sets.train_ref))
     if shifts.only_ood and not others:
         raise UnusableInput("--only-ood: no OOD set is left to shift: exclude fewer, or name others by --ood")
@@ -199,7 +201,9 @@ def grid_study(
     scorer = DetectorSubject.open(sets, classifier, device=device, detectors=list(detectors or DETECTORS))
     ind, renderings = grid_images(sets, shifts)
     matrices = competition.out / "cache/laid"
-    pair = open_laid(encoder, laid, competition.classes, matrices, shifts.seed, device)
+    pair = open_laid(
+        encoder, laid, classes=competition.classes, kept=matrices, seed=shifts.seed, device=device
+    )
     degrees = measured_degrees(renderings, sets.train_ref, *pair, scorer.observer.cache, device)
     grid = ShiftGrid.of(degrees)
     known = FromRecipe.whole(ind)
@@ -243,7 +247,9 @@ def grid_text(tables: Mapping[str, pd.DataFrame]) -> str:
 def maps_figure(cells: pd.DataFrame, metric: str) -> Drawn:
     """Returns a map in % for each detector; nan is N/A (figures 5, 7, 10-12, 14, 16, 18 of Long et al.)."""
     panels = maps(cells, metric)
-    figure, axes = new_panels(len(panels), ACROSS, 0.32 * LEVELS, 0.32 * LEVELS, 1.5, 0.5)
+    figure, axes = new_panels(
+        len(panels), ACROSS, width=0.32 * LEVELS, height=0.32 * LEVELS, right=1.5, above=0.5
+    )
     for each, (title, found) in zip(axes, panels.items(), strict=False):
         texts = np.where(np.isnan(found), "N/A", np.vectorize("{:.0f}".format)(100 * found))
         image = _map(each, 100 * found, texts, (0, 100), size=5)
@@ -313,7 +319,9 @@ def measure_degrees(
         sets: Sequence[Rendering] = [*stored.stored("val"), *stored.stored("test")]
     else:
         splits = load_source(source, seed)
-        found = load_ood_sets(str(path), (), Fit(splits.image_size), (), images, seed, SANITY)
+        found = load_ood_sets(
+            str(path), (), fit=Fit(splits.image_size), exclude=(), limit=images, seed=seed, stream=SANITY
+        )
         known, sets = splits.train, [FromRecipe.whole(each) for each in found.values()]
     reference, tables = matrix.decompose(eyes.encode_images(known.images)), []
     for each in sets:
