@@ -26,13 +26,9 @@ from submission.solution import COUNTING, SolutionRow
 
 @dataclass(frozen=True)
 class Moment:
-    """What a ledger holds at one moment.
+    """What a ledger holds at one moment: submissions that count, and their predictions after the end.
 
-    Attributes:
-        head: Its head.
-        entries: The submissions of teams that count.
-        predictions: Predictions of the scored submissions; none before the end.
-        public, private: Targets of the public and the private rows for each metric, the ranking one first.
+    `public` and `private` are the targets of these rows for each metric, the ranking one first.
     """
 
     head: str
@@ -69,13 +65,7 @@ def _of_usage(
 
 @dataclass(frozen=True)
 class Boards:
-    """The boards that are published together.
-
-    Attributes:
-        public: The board of the public part.
-        private: The board of the private part; None before the end.
-        validation: All methods on the labelled validation sets, which reveals nothing new; None without any.
-    """
+    """The boards that are published together: `private` after the end, `validation` with such sets."""
 
     public: Board
     private: Board | None = None

@@ -27,22 +27,9 @@ def amend(
     total_limit: int | None = None,
     contact: str | None = None,
 ) -> Competition:
-    """Change settings of a running competition, and return it with these; None leaves a setting as it is.
+    """Change settings of a running competition, as `unseen.amend` describes; returns it with these.
 
-    The changes are events of the ledger, with their reason, and notices on the board and in the archive.
-
-    Args:
-        competition: Organizer's copy of the competition.
-        reason: Reason, a line that is published.
-        clock: Function that returns the present time, with its time zone.
-        deadline: New end, as 2026-12-31T23:59 (UTC, or with an offset); "none" for no deadline.
-        daily_limit: Submissions of a team per day (UTC); 0 for any number.
-        total_limit: Submissions of a team in total; 0 for any number. In a hidden competition it is at most
-            a fifth of the public sets, or what it was.
-        contact: Contact for participants; "" for none.
-
-    Raises:
-        UnusableInput: nothing would change, a value cannot be, or this is a participant's copy.
+    `clock` returns the present time, with its time zone.
     """
     asked: dict[str, object] = {"daily_limit": daily_limit, "total_limit": total_limit, "contact": contact}
     if deadline is not None:
@@ -77,21 +64,9 @@ def change_team(
     reason: str,
     clock: Callable[[], datetime],
 ) -> Competition:
-    """Rename, merge, withdraw or disqualify a team, or extend its deadline; returns the competition.
+    """Change a team, as `unseen.team` describes; returns the competition with a notice of it.
 
-    All rows of the team stay in the ledger; the board shows what counts from now on.
-
-    Args:
-        competition: Organizer's copy of the competition.
-        name: Name of the team.
-        action: One of `ACTIONS`.
-        to: With "rename" the new name, with "merge" the team for which the submissions count from now on,
-            with "extend" the team's own deadline; else None.
-        reason: Reason, a line that is published.
-        clock: Function that returns the present time, with its time zone.
-
-    Raises:
-        UnusableInput: the team is not registered or no longer counts, or the new name or time cannot be.
+    `clock` returns the present time, with its time zone.
     """
     if action not in ACTIONS or (to is None) != (action in GONE):
         raise UnusableInput(

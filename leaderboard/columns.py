@@ -15,15 +15,10 @@ from submission.table import cell, csv_table, markdown_table
 
 @dataclass(frozen=True)
 class Board:
-    """A leaderboard.
+    """A leaderboard of "public", "private" or "validation" sets: teams, then methods, the best of each first.
 
-    Attributes:
-        part: "public", "private" or "validation", the sets that it scores.
-        standings: Lines: teams, then methods, the best of each first.
-        decimals: Number of decimals of scores.
-        noise_floor: Noise floor of these sets in points, rounded; nan if it is not published.
-        further: Titles of the first of `Standing.further`: metrics that do not rank, and the groups of sets.
-        detailed: True if it shows more than rank, name, score and number of submissions.
+    `further` are titles of the first of `Standing.further`; `detailed` boards show more than rank, name,
+    score and number of submissions.
     """
 
     part: str

@@ -55,13 +55,7 @@ def compare(scores: Path, *, families: str = "", lower: bool = False) -> str:
 
 @dataclass(frozen=True)
 class Ranked:
-    """Systems, the best first.
-
-    Attributes:
-        names: Names of s systems.
-        values: Their scores (s, n).
-        families: The families of the n items.
-    """
+    """Systems, the best first, with their scores (s, n) and the families of the n items."""
 
     names: Sequence[str]
     values: FloatArray

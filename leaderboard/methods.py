@@ -24,13 +24,7 @@ Written = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Shown:
-    """The methods that may be shown on the sets of a part.
-
-    Attributes:
-        predictions: Their predictions by name.
-        own: Names of those that are not the kit's.
-        warnings: A line for each file that is left out.
-    """
+    """The methods that may be shown on the sets of a part, with the names of those that are not the kit's."""
 
     predictions: Methods
     own: frozenset[str]

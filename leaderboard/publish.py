@@ -36,15 +36,7 @@ ATTEMPTS = 3
 
 @dataclass(frozen=True)
 class Published(Tabular):
-    """The result of :func:`publish`.
-
-    Attributes:
-        standings: Lines of the public leaderboard, best first; with details after the end.
-        final: Lines of the private leaderboard; empty before the end.
-        warnings: Warnings for the organizer: too few public predictions, files that were left out.
-        csv, html, markdown: Paths of the files.
-        private_csv: Path of the file with private scores; None before the end.
-    """
+    """The result of :func:`publish`: lines of the boards, warnings, and the paths of the files."""
 
     standings: tuple[Standing, ...]
     final: tuple[Standing, ...]
@@ -71,19 +63,11 @@ def publish(
 ) -> Published:
     """Write ``leaderboard.csv``, ``.html`` and ``.md`` from the ledger and the kit's own methods.
 
-    Before the end the files show the teams' ranks and best public scores, and in a practice competition the
-    methods below them (`leaderboard.feedback`). All methods and statistics are in the table of the validation
-    sets, ``leaderboard_validation.csv``. An invalid file is left out with a warning.
-
-    After the end, if the organizer asks for it, the teams' private scores, ranks and changes of rank are
-    published too, on the page and in ``leaderboard_private.csv``.
-
+    What is shown before the end `leaderboard.feedback` says. `ended` is the present time, to publish private
+    scores too; `retired` then shows all methods on the test sets; `out` is another folder to write to, a site.
     The ledger is read in one transaction, in which its head is written to ``heads.json``. If other processes
     submit at the same time, all files are written again, so that the last one to write has seen the last
     submission.
-
-    `ended` is the present time, to publish private scores; `retired` shows all methods on the test sets too,
-    after the end; `out` is another folder to write to.
     """
     root = out or competition.root
     if retired and ended is None:

@@ -69,18 +69,10 @@ def rescore(
     reason: str,
     clock: Callable[[], datetime],
 ) -> tuple[int, str]:
-    """Correct labels, void sets, and score every submission again, in one recorded step.
+    """Correct labels {id: fraction}, void sets, and score every submission again, in one recorded step.
 
-    The ledger keeps the old versions of the solution and the old scores.
-
-    Args:
-        competition: Organizer's copy of the competition.
-        labels: Corrected targets, {id: fraction}.
-        voids: Names of test sets that no longer count, for all subjects.
-        reason: Reason, which is recorded.
-        clock: Function that returns the present time, with its time zone.
-
-    Returns: The number of submissions that were scored again, and the ledger's head.
+    The ledger keeps the old versions of the solution and the old scores. Returns the number of submissions
+    that were scored again, and the ledger's head.
     """
     with opened(competition, writing=True) as ledger:
         before = version(competition, ledger)

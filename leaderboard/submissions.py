@@ -64,24 +64,9 @@ def submit(
     """Validate and score a team's file, and enter it in the ledger.
 
     An invalid file is entered as invalid and counts as a submission; the answer to it depends on no hidden
-    label. Limits are checked and the row is added while no other process can add one. The answer is written
-    as a receipt for the team.
-
-    Args:
-        competition: Organizer's copy of the competition.
-        path: Path of the submitted file, not a link.
-        team: Name of the team, which is registered; in a practice competition a new one is registered.
-        clock: Function that returns the present time, with its time zone; it is called when the ledger is
-            free.
-        note: The team's remark on the submission, which is never published.
-        new_team: True to register the team in a hidden competition too.
-
-    Raises:
-        InvalidSubmission: the file breaks the format; every problem is named. The file was entered as
-            invalid.
-        UnusableInput: the competition is over, the team is unknown or has no submissions left, the file, the
-            team, the note or the ledger cannot be used, or this is a participant's copy. Then nothing is
-            entered.
+    label. Limits are checked and the row is added while no other process can add one; `clock` is called then.
+    The answer is written as a receipt for the team. `new_team` registers the team in a hidden competition
+    too. Errors other than an invalid file's enter nothing.
     """
     if not note.isprintable() or len(note) > LONGEST_NOTE:
         raise UnusableInput(f"--note must be a line of up to {LONGEST_NOTE} printable characters")
@@ -139,18 +124,7 @@ def _handed_in(competition: Competition, path: Path) -> _File:
 
 @dataclass(frozen=True)
 class _Entered:
-    """A submission as it was entered.
-
-    Attributes:
-        number, row: Number of the submission, and hash of its row.
-        time: Time of the entry.
-        team: Name under which the team is registered.
-        created: True if the team was registered with this submission.
-        left: Number of further submissions today; None for any number.
-        same: Number of the team's earlier submission of the same file; None if there is none.
-        scores: Public and private RMSE in points; {} if the file is invalid.
-        public, counting: Numbers of public rows, and of all rows that count.
-    """
+    """A submission as it was entered, with the hash of its `row`, and `public` of all `counting` rows scored."""
 
     number: int
     row: str
@@ -234,17 +208,7 @@ def receipt_file(competition: Competition, number: int) -> Path:
 def select(competition: Competition, team: str, numbers: Sequence[int], clock: Callable[[], datetime]) -> str:
     """Record that the submissions `numbers` count for a team at the end, in place of an earlier choice.
 
-    Returns the ledger's head.
-
-    Args:
-        competition: Organizer's copy of the competition.
-        team: Name of the team.
-        numbers: Numbers of valid submissions of the team, at most `FINALS`; empty to undo the choice.
-        clock: Function that returns the present time, with its time zone.
-
-    Raises:
-        UnusableInput: the deadline has passed, the team has not submitted anything, or a number is not that
-            of a valid submission of the team.
+    They are valid ones of the team, at most `FINALS`; none undoes the choice. Returns the ledger's head.
     """
     if len(set(numbers)) != len(numbers) or len(numbers) > FINALS:
         raise UnusableInput(f"choose up to {FINALS} different submissions")

@@ -11,7 +11,7 @@ from leaderboard.export.program import REFERENCES, filled, scoring_files, write_
 from leaderboard.feedback import FEW, public_rows, scores_before_end
 from leaderboard.solutions import counting_solution
 from submission import Competition, UnusableInput
-from submission.files import claim_folder, csv_text, sha256
+from submission.files import claim_folder, csv_text, digest_of
 
 PLATFORMS = {"codabench": codabench, "datacv": datacv, "kaggle": kaggle}
 """Modules with a function `write`, and `LIMITS`, a sentence about what the platform does not keep."""
@@ -22,21 +22,9 @@ SECONDS = 600
 def export(competition: Competition, platform: str, out: Path, start: datetime) -> Path:
     """Write a competition for a platform, with a README.md that explains which files to upload where.
 
-    The same competition and start give the same bytes; an export to the same folder is overwritten.
-
-    Args:
-        competition: Organizer's copy of the competition.
-        platform: Name of the platform, a key of `PLATFORMS`.
-        out: New or empty folder, or that of an earlier export of this competition; it gets mode 0700, since
-            it holds hidden labels.
-        start: Time, in UTC, at which a platform with dates begins to accept submissions.
-
-    Returns: The path `out`.
-
-    Raises:
-        UnusableInput: the platform is unknown, `out` holds something else or is inside the competition, this
-            is a participant's copy, one of its files was changed, or public sets are so few that the kit
-            gives no scores before the end.
+    The same competition and start, the time in UTC at which a platform with dates begins, give the same
+    bytes. `out` is new or empty, or of an earlier export of this competition, which is overwritten; it gets
+    mode 0700, since it holds hidden labels.
     """
     if platform not in PLATFORMS:
         raise UnusableInput(f"platform {platform!r} is unknown; there are {', '.join(PLATFORMS)}")
@@ -47,7 +35,7 @@ def export(competition: Competition, platform: str, out: Path, start: datetime) 
             f"fewer than {FEW} sets are public: {platform} would give scores that reveal their labels; build "
             "with more test sets"
         )
-    claim_folder(out, f"{platform} {sha256(competition.public / 'competition.json')}\n")
+    claim_folder(out, f"{platform} {digest_of(competition.name, competition.files)}\n")
     out.chmod(0o700)
     PLATFORMS[platform].write(competition, out, start)
     write_private(out, {"README.md": filled(f"{platform}.md", competition)})

@@ -30,7 +30,7 @@ from starter.data.images.imageset import ImageSet
 from submission import Competition, UnusableInput, make_id
 from submission.arrays import IntArray
 from submission.competition import PARTS
-from submission.files import claim_folder, sha256, write_bytes
+from submission.files import claim_folder, digest_of, write_bytes
 from submission.progress import progress
 from submission.scoring import read_targets
 
@@ -64,7 +64,7 @@ def materialize(
     folder = out / (DATACV[part] if layout == "datacv" else part)
     shared = _common_labels(competition) if (layout, part) == ("datacv", "train") else None
     paths, write = _places(competition, layout, part, folder, shared)
-    claim_folder(folder, f"{layout} {part} {sha256(competition.public / 'competition.json')}\n", notes)
+    claim_folder(folder, f"{layout} {part} {digest_of(competition.name, competition.files)}\n", notes)
     sets = sets_of(competition)
     train = {each.name: each for each in sets.train} if part == "train" else {}
     missing = {name: path for name, path in paths.items() if not path.exists()}
