@@ -64,7 +64,7 @@ def publish(
     """Write ``leaderboard.csv``, ``.html`` and ``.md`` from the ledger and the kit's own methods.
 
     What is shown before the end `leaderboard.feedback` says. `ended` is the present time, to publish private
-    scores too; `retired` then shows all methods on the test sets; `out` is another folder to write to, a site.
+    scores too; `retired` then shows all methods on the test sets; `out` is another folder to write to.
     The ledger is read in one transaction, in which its head is written to ``heads.json``. If other processes
     submit at the same time, all files are written again, so that the last one to write has seen the last
     submission.
