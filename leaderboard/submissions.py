@@ -124,7 +124,7 @@ def _handed_in(competition: Competition, path: Path) -> _File:
 
 @dataclass(frozen=True)
 class _Entered:
-    """A submission as it was entered, with the hash of its `row`; `public` of the `counting` rows are scored."""
+    """A submission as it was entered, with the hash of its `row`; `public` of `counting` rows are scored."""
 
     number: int
     row: str

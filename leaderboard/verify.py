@@ -1,7 +1,6 @@
 """Verification that a ledger is unaltered, and a backup of everything that its competition needs."""
 
 import hashlib
-import tempfile
 import zipfile
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from leaderboard.ledger import Entry, Ledger, chain_problems, opened
 from leaderboard.solutions import predictions_of, version
 from submission.competition import Competition
 from submission.errors import InvalidSubmission, UnusableInput
-from submission.files import replacing
+from submission.files import replacing, temporary_in
 from submission.parser import parse
 from submission.scoring import SCORER, score_parts
 from submission.solution import SolutionRow, counting_rows
@@ -90,15 +89,16 @@ def backup(competition: Competition, file: Path) -> str:
     in meanwhile. docs/how-to/verifying.md explains how to restore it.
     """
     competition.check_output(file, ".zip")
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        opened(competition) as ledger,
-        replacing(file, private=True) as temporary,
-    ):
-        copied = Path(folder) / "contest.sqlite"
-        head = ledger.copy(copied)
-        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
-            for path in (*(competition.private / name for name in BUILT), copied):
-                if path.exists():
-                    archive.write(path, f"private/{path.name}")
+    copied = temporary_in(competition.private, "contest.sqlite")
+    members = {f"private/{name}": competition.private / name for name in BUILT}
+    members["private/contest.sqlite"] = copied
+    try:
+        with opened(competition) as ledger, replacing(file, True, competition.private) as temporary:
+            head = ledger.copy(copied)
+            with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
+                for name, path in members.items():
+                    if path.exists():
+                        archive.write(path, name)
+    finally:
+        copied.unlink(missing_ok=True)
     return f"{file}, with the ledger up to head {head}"

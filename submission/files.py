@@ -28,15 +28,17 @@ ABANDONED = 3600.0
 
 
 @contextmanager
-def replacing(path: Path, private: bool = False) -> Iterator[Path]:
+def replacing(path: Path, private: bool = False, within: Path | None = None) -> Iterator[Path]:
     """Yield a temporary path beside `path`; on success that file is fsynced and replaces `path`.
 
-    With `private` its owner alone can read it. On an exception it is removed, and `path` unchanged.
+    With `private` its owner alone can read it. On an exception it is removed, and `path` unchanged. It lies
+    `within` a folder that `sweep` cleans, if that is on the same file system and can be written to.
     """
     if path.is_dir():
         raise UnusableInput(f"{path} is a folder: name a file")
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name[:64]}.{secrets.token_hex(4)}.tmp")
+    swept = within is not None and os.access(within, os.W_OK) and same_device(within, path.parent)
+    temporary = temporary_in(within if within is not None and swept else path.parent, path.name)
     try:
         if private:
             temporary.touch(mode=0o600, exist_ok=False)
@@ -50,6 +52,16 @@ def replacing(path: Path, private: bool = False) -> Iterator[Path]:
         if isinstance(error, OSError) and error.errno in _FULL:  # the error does not name the file
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
+
+
+def same_device(one: Path, other: Path) -> bool:
+    """Returns True if two folders are on one file system, so that a file can be renamed between them."""
+    return one.stat().st_dev == other.stat().st_dev
+
+
+def temporary_in(folder: Path, name: str) -> Path:
+    """Returns a path for a temporary file, which `sweep` removes if it stays."""
+    return folder / f".{name[:64]}.{secrets.token_hex(4)}.tmp"
 
 
 def sync_folder(folder: Path) -> None:

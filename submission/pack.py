@@ -26,7 +26,7 @@ def write_archive(competition: Competition, out: Path, beside: Sequence[Path] = 
     paths = {name: competition.file(name) for name in sorted(competition.files)}
     paths["competition.json"] = competition.public / "competition.json"
     with (
-        replacing(out) as temporary,
+        replacing(out, within=competition.root) as temporary,
         zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
     ):
         for path in (*paths.values(), *beside):

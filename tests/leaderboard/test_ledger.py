@@ -3,6 +3,8 @@
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from datetime import datetime
@@ -251,3 +253,35 @@ def test_a_receipt_is_never_replaced(competition: Competition, halves: Path, clo
     path.write_text("another")
     submit(competition, halves, "B", clock)
     assert path.read_text() == "another"
+
+
+KILLED = """
+import os, sys, zipfile
+from pathlib import Path
+from leaderboard.verify import backup
+from submission import Competition
+from submission.pack import write_archive
+for name in ("write", "writestr", "open"):
+    def kill(*_, **__):
+        os.kill(os.getpid(), 9)
+    setattr(zipfile.ZipFile, name, kill)
+competition = Competition.open(sys.argv[1])
+{"backup": backup, "pack": write_archive}[sys.argv[2]](competition, Path(sys.argv[3]))
+"""
+
+
+@pytest.mark.parametrize("command", ["backup", "pack"])
+def test_what_is_killed_leaves_nothing_outside_and_is_swept_inside(
+    entered: Competition, tmp_path: Path, command: str
+) -> None:
+    before = {path for path in tmp_path.rglob("*") if not path.is_relative_to(entered.root)}
+    arguments = [sys.executable, "-c", KILLED, str(entered.root), command, str(tmp_path / "a.zip")]
+    assert subprocess.run(arguments, check=False).returncode == -9
+    assert {path for path in tmp_path.rglob("*") if not path.is_relative_to(entered.root)} == before
+    strays = list(entered.root.rglob(".*.tmp"))
+    assert strays
+    for path in strays:
+        os.utime(path, (0, 0))
+    publish(entered)
+    assert not list(entered.root.rglob(".*.tmp"))
+    assert verify(entered).problems == ()
