@@ -2,14 +2,15 @@
 
 from leaderboard.feedback import public_rows, scores_before_end, sets_of
 from leaderboard.ledger import opened
+from leaderboard.pooling import alike_teams
 from submission.competition import Competition
 
 
 def audit(competition: Competition) -> list[str]:
-    """Returns remarks on teams that could pool their answers (organizers only)."""
+    """Returns remarks on teams that could pool, or seem to pool, their answers (organizers only)."""
     if competition.visibility == "practice":
         return []
-    return scores_of_all_teams(competition)
+    return [*scores_of_all_teams(competition), *alike_teams(competition)]
 
 
 def scores_of_all_teams(competition: Competition) -> list[str]:
