@@ -1,10 +1,13 @@
 """Teams: their registration in the ledger, and their names, of which only harmless ones are accepted.
 
-Names that differ only in marks ("Team A", "Team-A") cannot both be taken.
+A name has one script ("highly restrictive" in Unicode's UTS 39): letters of a script in common use, or Latin
+ones with Chinese, Japanese or Korean ones. Names that read alike ("Team A", "Team-A") cannot both be taken.
 """
 
 import difflib
 import hashlib
+import re
+import string
 import unicodedata
 from datetime import datetime
 
@@ -13,17 +16,47 @@ from leaderboard.ledger import Ledger
 from submission.competition import Competition
 from submission.errors import UnusableInput
 from submission.predictions import predicted_files
-from submission.scoretable import CONSTANT
 
 LONGEST = 40
+METHODS = (
+    *("agreement", "aline", "atc", "atc+lr", "atc-datacv", "atc-ne", "atc-ne-ts", "atc-ts", "auto-eval"),
+    *("bbse", "bop", "cbpe", "confident", "confscore", "constant", "cot", "cott", "cott-bbse", "cott-em"),
+    *("cott-referee", "dispersion", "doc", "doc-ts", "ei", "entropy", "fd", "frap", "fused", "gated", "gde"),
+    *("gde+lr", "gscore-best", "gscore-gmm-kl", "gscore-gmm-w", "gscore-kmeans", "gscore-ude-kl"),
+    *("gscore-ude-w", "mano", "mde", "mlls", "nuclear", "ora-a", "ora-b", "ora-l", "plugin", "plugin-mpe"),
+    *("projnorm", "rotation", "softmaxcorr", "stack", "suitability", "syp"),
+)
+"""Names of the kit's methods, which a scoring host does not have installed; no team takes one."""
 _MARKS = frozenset(" ._-'&+()")
+_EAST_ASIAN = ("CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "BOPOMOFO", "HANGUL SYLLABLE")
+_SCRIPTS = (
+    *("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN", "HEBREW", "ARABIC", "THAANA", "ETHIOPIC"),
+    *("DEVANAGARI", "BENGALI", "GURMUKHI", "GUJARATI", "ORIYA", "TAMIL", "TELUGU", "KANNADA", "MALAYALAM"),
+    *("SINHALA", "THAI", "LAO", "TIBETAN", "MYANMAR", "KHMER", *_EAST_ASIAN),
+)
+"""How Unicode's names of letters begin in the scripts in common use (UAX 31, table 5)."""
+_TOGETHER = (
+    {"LATIN", "CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA"},
+    {"LATIN", "CJK", "BOPOMOFO"},
+    {"LATIN", "CJK", "HANGUL SYLLABLE"},
+)
+"""Scripts that are written together."""
+_INVISIBLE = frozenset("\u034f\u17b4\u17b5")
+"""Marks of these scripts that are not drawn; other default-ignorable characters are of none of them."""
+_SHAPES = str.maketrans(
+    "αιοσρυνγΑΒΕΖΗΙΚΜΝΟΡΤΥΧабегіјорсухѕһԁԛԝүѵӏАВЕЗНІЈКМОРСТУХЅԌԚԜҮӀЬքցհոռօգզսաՕՏՍエカタトニハヘロー丨",
+    "aioopuvyABEZHIKMNOPTYXa6erijopcyxshdqwyvlABE3HIJKMOPCTYXSGQWYlbfghnnoqquwOSU工力夕卜二八へ口一l",
+)
+"""Letters that look like those of another script (UTS 39's confusables, of scripts in use)."""
+_FOLDED = str.maketrans("l1ıɩɪ0ɑɡʋ", "iiiiioagv")
+"""Letters and digits that look alike in one script, in lower case."""
 
 
 def check_team(name: str) -> str:
     """Returns the team's name as it is shown: Unicode form NFKC, outer spaces removed, inner ones single.
 
-    Allowed are 1 to 40 letters (with their accents) and digits, spaces and ``. _ - ' & + ( )``, with at least
-    one letter or digit.
+    Allowed are 1 to 40 letters of one script (with their accents) and digits, spaces and ``. _ - ' & + ( )``,
+    with at least one letter or digit.
 
     >>> check_team("  Équipe   Ｂleue ")
     'Équipe Bleue'
@@ -44,12 +77,15 @@ def team_key(name: str) -> str:
 
 
 def plain(name: str) -> str:
-    """Returns only the letters and digits of :func:`team_key`, which are equal for names that read alike.
+    """Returns a name's letters and digits, without accents and in one shape, equal for names that read alike.
 
-    >>> plain("ORA A") == plain("ora-a")
-    True
+    >>> plain("ORA A") == plain("ora-a"), plain("Рое") == plain("P0E")
+    (True, True)
     """
-    return "".join(filter(str.isalnum, team_key(name)))
+    letters = "".join(each for each in unicodedata.normalize("NFKD", name) if not _is_accent(each))
+    shapes = letters.translate(_SHAPES).casefold()
+    digits = "".join(str(unicodedata.decimal(each, each)) for each in shapes)
+    return "".join(each for each in digits.translate(_FOLDED) if unicodedata.category(each)[0] in "LMN")
 
 
 def registered(
@@ -94,9 +130,9 @@ def check_new_name(competition: Competition, ledger: Ledger, name: str, but: Tea
 
 
 def baseline_names(competition: Competition) -> dict[str, str]:
-    """Returns the names of baselines that were predicted, by their letters and digits (`plain`)."""
+    """Returns the names of the kit's methods, and of others that were predicted, by `plain`."""
     written = [competition.root / name for name in predicted_files(competition.root)]
-    return {plain(name): name for name in (CONSTANT, *(path.stem for path in written if path.exists()))}
+    return {plain(name): name for name in (*METHODS, *(path.stem for path in written if path.exists()))}
 
 
 def team_id(name: str) -> str:
@@ -117,14 +153,34 @@ def _problem(spelled: str) -> str:
     """Returns what is wrong with a name; "" if it is accepted."""
     if len(spelled) > LONGEST:
         return f"at most {LONGEST} characters"
-    for character in spelled:
-        if not _allowed(character):
+    scripts = {each: _script(each) for each in spelled}
+    for character, script in scripts.items():
+        if script is None:
             return f"{character!r} is not allowed; use letters and digits, spaces and . _ - ' & + ( )"
+    kinds = "".join(unicodedata.category(each)[0] for each in spelled)
+    if re.search("(^|[^LM])M|M{5}", kinds):
+        return "an accent stands without a letter, or more than four stand on one"
+    own = dict.fromkeys(filter(None, scripts.values()))
+    if len(own) > 1 and not any(own.keys() <= together for together in _TOGETHER):
+        return f"letters that Unicode calls {' and '.join(own)} stand in it; use those of one script"
     if not plain(spelled):
         return "at least one letter or digit is needed"
     return ""
 
 
-def _allowed(character: str) -> bool:
-    category = unicodedata.category(character)
-    return character in _MARKS or category == "Nd" or category[0] in "LM"
+def _script(character: str) -> str | None:
+    """Returns one of `_SCRIPTS`; "" for a character of any script, None for one that no name may hold."""
+    if character in _MARKS or character in string.digits or _is_accent(character):
+        return ""
+    kind = unicodedata.category(character)
+    if character in _INVISIBLE or (kind != "Nd" and kind[0] not in "LM"):
+        return None
+    name = unicodedata.name(character, "").removeprefix("EXTENDED ")
+    if name.startswith("LATIN") and character.upper() == character.lower():
+        return None  # phonetic signs, small capitals among them, which look like other letters
+    return next((script for script in _SCRIPTS if name.startswith(script)), None)
+
+
+def _is_accent(character: str) -> bool:
+    """Returns True for a mark that stands on letters of several scripts."""
+    return "\u0300" <= character <= "\u036f" and character not in _INVISIBLE

@@ -1,4 +1,4 @@
-"""A competition of made-up accuracies, without images, for the attacks and the timing of the ledger."""
+"""Competitions for the attacks and the timing of the ledger: one of made-up accuracies, and a real one."""
 
 import random
 import subprocess
@@ -6,10 +6,14 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
+import numpy as np
+
+from leaderboard.methods import read_methods
 from submission import Competition
+from submission.arrays import FloatArray
 from submission.files import sha256
-from submission.predictions import write_predictions, write_sample
-from submission.solution import SolutionRow, write_solution
+from submission.predictions import RUNS, write_predictions, write_sample
+from submission.solution import SolutionRow, solution_of, write_solution
 
 
 def make(root: Path, sets: int = 100, images: int = 500, **rules: object) -> Competition:
@@ -40,6 +44,30 @@ def make(root: Path, sets: int = 100, images: int = 500, **rules: object) -> Com
     draft.files["sample_submission.csv"] = sha256(draft.public / "sample_submission.csv")
     draft.save()
     return Competition.open(root)
+
+
+BUILD = (
+    *("--referee", "embedded", "--train-sets", 60, "--val-sets", 24, "--test-sets", 200, "--set-size", 200),
+    *("--ops-per-set", 1, 3, "--test-seed", 1),
+)
+
+
+def real(root: Path) -> tuple[FloatArray, dict[str, FloatArray]]:
+    """Returns true accuracies in points (200,), and the predictions of some 35 of the kit's methods by name.
+
+    The competition in the folder `root`, of embedded digits and one classifier, is made if it is not there.
+    """
+    if not (root / RUNS).exists():
+        for command in (("build", root, *BUILD), ("predict", root, "--all")):
+            text, _ = (process := unseen(*command)).communicate()
+            if process.returncode:
+                raise SystemExit(text)
+    competition = Competition.open(root)
+    ids = competition.ids("test")
+    by_id = {row.id: row.prediction for row in solution_of(competition)}
+    shown = read_methods(competition).predictions
+    methods = {name: np.array([100 * values[each] for each in ids]) for name, values in shown.items()}
+    return np.array([100 * by_id[each] for each in ids]), methods
 
 
 def handed_in(competition: Competition, path: Path, seed: int) -> Path:

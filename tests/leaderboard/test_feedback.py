@@ -54,21 +54,37 @@ def test_a_set_counts_once_however_many_subjects_it_has(contest: Competition) ->
     assert [sets_of(each, 24) for each in (contest, several)] == [24, 12]
 
 
-def test_what_more_submissions_would_cost_is_told_of_hidden_labels(contest: Competition, kind: str) -> None:
-    assert ("public sets" in price(contest)) == (kind == "hidden")
-    left = [error_left(n, 30) for n in (0, 6, 15, 30, 60)]
-    assert left == sorted(left, reverse=True)
-    assert (left[0], left[-1]) == (1, 0)
-
-
-def test_the_audit_warns_of_more_scores_than_public_rows(
-    contest: Competition, tmp_path: Path, clock: Clock, kind: str
+def test_what_scores_leave_and_how_many_teams_could_pool_is_told_of_hidden_labels(
+    contest: Competition, kind: str
 ) -> None:
-    write_predictions(tmp_path / "file.csv", noisy(contest, 7, 1))
-    rows = submit(contest, tmp_path / "file.csv", "team 0", clock, new_team=True).rows
-    for number in range(1, rows):
+    lines = price(contest).splitlines()
+    assert bool(lines) == (kind == "hidden")
+    if lines:
+        rows = {
+            int(count): (float(known), float(unknown))
+            for count, known, unknown in map(str.split, lines[3:-1])
+        }
+        assert rows[3] == (0.88, 0.93)  # a team's limit is an eighth of the 24 sets
+        assert rows[24] == (0.16, 0.77)
+        assert "8 could compute" in lines[-1]
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_the_more_scores_the_less_error_is_left(known: bool) -> None:
+    left = [error_left(count, 30, known) for count in range(62)]
+    assert left == sorted(left, reverse=True)
+    assert left[0] == 1
+    assert all(error_left(count, 30, True) < error_left(count, 30, False) for count in range(1, 62))
+
+
+def test_the_audit_says_when_all_teams_have_as_many_scores_as_there_are_public_sets(
+    tmp_path: Path, clock: Clock, kind: str
+) -> None:
+    """However many classifiers a set has, and without a word against teams that none is like."""
+    contest = large_competition(tmp_path / "two", visibility=kind, total_limit=3, subjects=("cnn", "vit"))
+    for number in range(24):
+        assert audit(contest) == []
+        write_predictions(tmp_path / "file.csv", noisy(contest, 7, number))
         submit(contest, tmp_path / "file.csv", f"team {number}", clock, new_team=True)
-    assert audit(contest) == []
-    submit(contest, tmp_path / "file.csv", "one more", clock, new_team=True)
-    assert [text for text in audit(contest) if "do not pool" in text] == audit(contest)
+    assert [text for text in audit(contest) if "24 scores of 24 public sets" in text] == audit(contest)
     assert len(audit(contest)) == (kind == "hidden")

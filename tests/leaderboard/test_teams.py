@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.teams import check_team, team_id, team_key
+from leaderboard.teams import check_team, plain, team_id, team_key
 from submission import UnusableInput
 
 COMMON = (
@@ -15,8 +15,16 @@ COMMON = (
     "O'Neil & Sons (v2.0)",
     "AI研究室",
     "Команда 7",
-    "β-VAE",
     "x" * 40,
+    "佐々木 AI チーム",
+    "김 Team 3",
+    "ㄅㄆ中 A",
+    "تیم ۷",
+    "Ọ̀ṣun",
+    "हिंदी",
+    "ทีมที่ดี",
+    "Ɛdɔ",
+    "Ελλάδα",
 )
 MARKUP = (
     "",
@@ -34,9 +42,22 @@ MARKUP = (
     "a\ud800",
     "🚀",
 )
-NOT_DRAWN = (
-    *("a\u200bb", "a\u202eb", "a\u2066b", "a\ufeff"),  # zero-width space, overrides, byte order mark
+MIXED = (
+    "Аlice",
+    "Αlice",
+    "β-VAE",
+    "東京Я",
+    "김ひ",
+    "team ١",
+    "Ａда",
+)  # the first letters are Cyrillic and Greek
+SIGNS = ("ᴀʟɪᴄᴇ", "aǀb", "ᎪᏞᏟ", "ꓮ", "u\u0301\u0301\u0302\u0303\u0304\u0305", " \u0301a", "ᅡ")
+IGNORABLE = (
+    *(0xAD, 0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), *range(0x200B, 0x2010)),
+    *(*range(0x202A, 0x202F), *range(0x2060, 0x2070), 0x3164, *range(0xFE00, 0xFE10), 0xFEFF, 0xFFA0),
+    *(*range(0xFFF0, 0xFFF9), *range(0x1BCA0, 0x1BCA4), *range(0x1D173, 0x1D17B), *range(0xE0000, 0xE1000)),
 )
+"""All code points with Unicode's property Default_Ignorable_Code_Point."""
 LONG = ("x" * 41, "\ufdfa" * 3, "x" * 100_000)  # the second has 18 characters each under NFKC
 
 
@@ -53,12 +74,36 @@ def test_names_are_shown_in_one_form(name: str, shown: str) -> None:
     assert check_team(name) == shown
 
 
-@pytest.mark.parametrize("name", [*MARKUP, *NOT_DRAWN, *LONG])
+@pytest.mark.parametrize("name", [*MARKUP, *MIXED, *SIGNS, *LONG])
 def test_other_names_are_refused_with_a_short_reason(name: str) -> None:
     with pytest.raises(UnusableInput, match="team name ") as caught:
         check_team(name)
     assert len(str(caught.value)) < 250
     assert str(caught.value).isprintable()
+
+
+def test_no_name_holds_a_character_that_is_not_drawn() -> None:
+    for point in IGNORABLE:
+        for name in (f"A{chr(point)}b", f"ក{chr(point)}", f"가{chr(point)}"):
+            with pytest.raises(UnusableInput, match="team name "):
+                check_team(name)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        *(("Сору", "Copy"), ("РОЕ", "poe"), ("Аӏісе", "Alice"), ("ΝΟΤΕ", "Note"), ("АНА", "ΑΗΑ")),
+        *(("Al1ce", "Alice"), ("AIice", "alice"), ("B0B", "Bob"), ("Élan", "Elan"), ("Ɑce", "Ace")),
+        *(("ロボ", "口ボ"), ("team ۱۰", "team 10"), ("Ցօսո", "Ցouո")),
+    ],
+)
+def test_names_that_look_alike_read_alike(one: str, other: str) -> None:
+    assert plain(one) == plain(other)
+
+
+def test_names_of_one_script_that_differ_in_vowel_signs_or_voicing_are_two() -> None:
+    for one, other in (("राम", "रम"), ("かき", "がき"), ("Нина", "Hnha"), ("ณา", "ณี")):
+        assert plain(one) != plain(other)
 
 
 @given(st.text(min_size=1, max_size=45))

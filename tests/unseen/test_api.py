@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 import unseen
 from baselines.report.report import run_report
+from leaderboard.teams import METHODS
 from submission.errors import UnusableInput
 from submission.metrics import Score
 from submission.predictions import write_predictions
@@ -198,6 +199,10 @@ def test_a_notebook_shows_a_competition_and_escapes_names(competition):
     shown = unseen.open(competition.root).model_copy(update={"name": "<b>x</b>", "daily_limit": 5})
     assert "&lt;b&gt;x&lt;/b&gt;" in shown._repr_html_()
     assert "5 submissions per day" in shown._repr_html_()
+
+
+def test_no_team_may_take_the_name_of_a_method():
+    assert sorted(METHODS) == sorted({*methods_of("accuracy"), *methods_of("ood")})
 
 
 @pytest.mark.parametrize("track", ["accuracy", "ood"])

@@ -269,8 +269,8 @@ def verify(
 def audit(competition: Contest, *, device: Device = "cpu", network: Network = []) -> None:
     """List risks: revealed labels, and ranks that are accidents.
 
-    Correct all errors before you publish the competition. Warnings follow, about the sets and about what was
-    submitted so far. The exit code is 1 if there is an error.
+    Correct all errors before you publish the competition. Warnings follow about the sets, and notes about
+    what was submitted so far. The exit code is 1 if there is an error.
 
     Example: unseen audit contest
     """
@@ -278,7 +278,7 @@ def audit(competition: Contest, *, device: Device = "cpu", network: Network = []
     from starter.contest import audit as checks
 
     found = [*checks.audit(competition, device)]
-    found += [("warning", text) for text in audit_submissions(competition)]
+    found += [("note", text) for text in audit_submissions(competition)]
     echo("\n".join(f"{grade:<7}  {text}" for grade, text in found))
     errors, warnings = (sum(grade == each for each, _ in found) for grade in ("error", "warning"))
     echo(f"errors: {errors}, warnings: {warnings}")
