@@ -14,8 +14,8 @@ from starter.data.sources.splits import Splits
 from starter.models.classifiers.train import Training, train
 from submission import Competition
 
-MOST = {"train_sets": 8, "val_sets": 4, "test_sets": 8, "set_size": 50}
-MIXES = {**MOST, "train_sets": 9, "set_size": 80}
+MOST = {"train_sets": 10, "val_sets": 4, "test_sets": 8, "set_size": 50}
+MIXES = {**MOST, "set_size": 80}
 
 
 def smaller(folder: Path, settings: Settings, *others: object, **named: object) -> Competition:
