@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from built import Once
 from PIL import Image
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -82,17 +83,19 @@ def screenshots(
 
 
 @pytest.fixture(scope="session")
-def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+def axe(once: Once) -> str:
     """The script of axe-core 4, installed by npm; the test is skipped, and says so, where that fails."""
+    return (once("axe", _install_axe) / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
+
+
+def _install_axe(folder: Path) -> None:
     if not (npm := shutil.which("npm")):
         pytest.skip("accessibility was NOT checked: npm is not installed")
-    folder = tmp_path_factory.mktemp("axe")
     command = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), "axe-core@4"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         told = (done.stderr.strip().splitlines() or ["no reason given"])[0]
         pytest.skip(f"accessibility was NOT checked: npm cannot install axe-core: {told}")
-    return (folder / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
 
 
 def violations(page: str, axe: str, folder: Path, *flags: str) -> list[object]:

@@ -153,7 +153,7 @@ def weights(once: Once, glyphs: None) -> Path:
 
 @contextmanager
 def fewer_images() -> Iterator[None]:
-    """Build with fewer training and reference images to observe, 1,000 and 500."""
+    """Build with fewer training and reference images to observe, 1,000 and 500, and 2,000 for a referee to learn."""
     from starter.contest import build
     from starter.data.sources.splits import Splits
     from starter.observing import referee_fit
@@ -166,6 +166,7 @@ def fewer_images() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(referee_fit, "TRAIN_REF", 1000)
+        patch.setattr(referee_fit, "LEARNT", 2000)
         patch.setattr(build, "load_source", fewer)
         yield
 

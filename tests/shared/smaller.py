@@ -14,7 +14,7 @@ from starter.data.sources.splits import Splits
 from starter.models.classifiers.train import Training, train
 from submission import Competition
 
-MOST = {"train_sets": 12, "val_sets": 4, "test_sets": 16, "set_size": 50}
+MOST = {"train_sets": 10, "val_sets": 4, "test_sets": 8, "set_size": 50}
 MIXES = {**MOST, "set_size": 80}
 
 

@@ -24,6 +24,7 @@ import unseen
 import unseen.cli
 from submission.errors import InvalidSubmission, UnusableInput
 from unseen.cli import command_line as ending
+from unseen.cli import participant
 
 METHODS = ("constant", "auto-eval", "gscore-kmeans", "gscore-ude-w", "plugin-mpe")
 
@@ -260,6 +261,7 @@ def test_the_examples_of_the_help_run(name, folder, weights, monkeypatch):
 def test_the_demo_of_the_ood_track_has_a_table_a_metric(folder, monkeypatch):
     monkeypatch.setattr("starter.contest.build.build", smaller)
     monkeypatch.setattr("starter.observing.detectors.metrics.DRAWS", 2)
+    monkeypatch.setitem(participant.DEMO_SETTINGS, "ood", {"detectors": ("msp", "odin")})
     text = run("demo", "mixes", "--track", "ood").text
     assert text.index("FPR@95\n\nmethod") < text.index("AUROC\n\nmethod")
     assert all(name in text for name in ("constant", "gscore-ude-w", "plugin-mpe", "odin", "noise floor"))

@@ -39,7 +39,8 @@ def bare(weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_methods_that_read_features_are_left_out(bare, settings, weights):
-    asked = settings(classifiers=(bare, f"tiny={weights}"), group="natural-like", train_sets=6, val_sets=2)
+    few = {"train_sets": 6, "val_sets": 2, "test_sets": 4, "set_size": 30}
+    asked = settings(classifiers=(bare, f"tiny={weights}"), group="natural-like", **few)
     assert "images" in dry_run(asked)[0]
     built = build(Path("contest"), asked, 11)
     competition = Competition.open(built.root)
@@ -66,7 +67,9 @@ def test_methods_that_read_features_are_left_out(bare, settings, weights):
 def test_detectors_that_read_features_are_refused(bare, mix_settings):
     with pytest.raises(UnusableInput, match="detector knn: features are read, and bare gives logits alone"):
         build(Path("refused"), mix_settings(classifiers=(bare,), detectors=("msp", "knn")), 11)
-    built = build(Path("mixes"), mix_settings(classifiers=(bare,), detectors=("msp", "energy")), 11)
+    built = build(
+        Path("mixes"), mix_settings(classifiers=(bare,), detectors=("msp",), train_sets=6, test_sets=4), 11
+    )
     kit = methods_of("ood")
     chosen, left_out = choose_for(built, [], [], kit, [*kit])
     assert "auto-eval" in left_out

@@ -169,9 +169,18 @@ def _compose(coverage: FloatArray, backdrop: FloatArray, look: Look, rng: Genera
     luma = np.clip(backdrop.mean((1, 2)) @ _LUMA + step, 0, 1)
     ink = rng.random((n, 3))
     ink += (luma - ink @ _LUMA)[:, None]
-    mixed = backdrop + coverage[..., None] * (ink.clip(0, 1).astype(np.float32)[:, None, None] - backdrop)
+    mixed = _rows(ink.clip(0, 1).astype(np.float32)) - backdrop
+    mixed *= np.repeat(coverage, 3, axis=2).reshape(mixed.shape)
+    mixed += backdrop
     noise = rng.standard_normal(mixed.shape, np.float32)
-    return (mixed + noise * rng.uniform(*look.noise, n).astype(np.float32)[:, None, None, None]).clip(0, 1)
+    noise *= rng.uniform(*look.noise, n).astype(np.float32)[:, None, None, None]
+    mixed += noise
+    return mixed.clip(0, 1, out=mixed)
+
+
+def _rows(colours: FloatArray) -> FloatArray:
+    """Returns a row of pixels of each colour, (n, 1, 32, 3): NumPy is slow where it repeats three numbers."""
+    return np.tile(colours, SIDE).reshape(-1, 1, SIDE, 3)
 
 
 def draw_backdrops(names: tuple[str, ...], n: int, rng: Generator) -> FloatArray:
@@ -186,11 +195,12 @@ def draw_backdrops(names: tuple[str, ...], n: int, rng: Generator) -> FloatArray
 
 def _gradients(n: int, rng: Generator) -> FloatArray:
     """Returns linear blends of two random colours in a random direction."""
-    first, second = rng.random((2, n, 1, 1, 3), np.float32)
+    first, second = rng.random((2, n, 3), np.float32)
     angle = rng.uniform(0, 2 * np.pi, (n, 1, 1))
     axis = np.linspace(-0.5, 0.5, SIDE)
     along = (axis[:, None] * np.sin(angle) + axis * np.cos(angle)) / np.sqrt(2) + 0.5
-    return np.asarray(first + (second - first) * along[..., None], np.float32)
+    along = np.repeat(along, 3, axis=2).reshape(n, SIDE, SIDE, 3)
+    return np.asarray(_rows(first) + _rows(second - first) * along, np.float32)
 
 
 def _crops(photo: Callable[[], Pixels]) -> _Draw:
