@@ -44,7 +44,8 @@ def _store(url: str) -> tuple[Any, set[str]]:
 class Cache:
     """Arrays under ``root/<kind>/<key>.safetensors``; a key is the hash of everything that they depend on.
 
-    Each entry holds the SHA-256 of its name and values; one that does not fit it counts as missing. Writes are atomic, in a store such as ``s3://bucket/folder`` if its own are, as S3's.
+    Each entry holds the SHA-256 of its name and values; one that does not fit it counts as missing.
+    Writes are atomic, in a store such as ``s3://bucket/folder`` if its own are, as S3's.
     """
 
     root: Path | str
@@ -172,8 +173,8 @@ def finite(arrays: Arrays) -> bool:
 
 
 def _digest(name: str, arrays: Arrays) -> str:
-    """Returns the SHA-256 of an entry: of its name, and the bytes of its arrays in the order of their names."""
+    """Returns the SHA-256 of an entry: of its name, and the bytes of its arrays in order of their names."""
     digest = hashlib.sha256(name.encode())
     for each in sorted(arrays):
-        digest.update(arrays[each])
+        digest.update(arrays[each].data)
     return digest.hexdigest()
