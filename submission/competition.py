@@ -61,11 +61,19 @@ def _unique(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
+FORMS = ("csv", "jsonl", "npz", "safetensors", "txt")
+"""Forms of public files: a description that lists others, such as code, is refused.
+
+All that opens a stranger's archive: `submission.pack.unpacked` the zip, `Competition.read` competition.json,
+`Competition.data` texts, `submission.parser` targets, `Recipe` and `Mix.from_json` lines of .jsonl,
+`read_npz` images, without pickles, and of .safetensors `read_classifier` classifiers, `Probe.load` referees,
+`Referee` what they have seen and `TwoTowerEncoder.load` their encoders, or else `check_known` a name.
+"""
 _NAME = r"[A-Za-z0-9][^/\\\p{C}]*"
 Line = Annotated[str, Field(pattern=r"^[^\p{C}\p{Zl}\p{Zp}]+$", max_length=200)]
 Subject = Annotated[str, Field(pattern=f"^{SUBJECT}$")]
 SetName = Annotated[str, Field(pattern=f"^{SET}$")]
-PublicPath = Annotated[str, Field(pattern=f"^{_NAME}(/{_NAME})*$", max_length=400)]
+PublicPath = Annotated[str, Field(pattern=rf"^{_NAME}(/{_NAME})*\.({'|'.join(FORMS)})$", max_length=400)]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Side = Annotated[int, Field(ge=1, le=1 << 20)]
 Limit = Annotated[int, Field(ge=1, le=1_000_000)]

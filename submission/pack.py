@@ -9,6 +9,9 @@ from submission.competition import DESCRIPTION, LARGEST_DESCRIPTION, RECORD, Com
 from submission.errors import UnusableInput, unusable, why
 from submission.files import replacing, write_bytes
 
+RATIO, SMALL = 100, 64 << 20
+"""An archive may unpack to this many times its size, and this many bytes more: far above a competition's."""
+
 
 def write_archive(competition: Competition, out: Path, beside: Sequence[Path] = ()) -> Path:
     """Write the participants' archive as a zip; the same competition gives the same bytes.
@@ -59,6 +62,7 @@ def unpacked(path: Path | str) -> Path:
                 if known.read_bytes() != text:
                     raise UnusableInput(f"{folder} has another competition than {path}: rename one of them")
                 return folder
+            _check_size(archive, path)
             for name in Competition.read(text, path).files:
                 with (
                     archive.open(f"{named.removesuffix(DESCRIPTION)}public/{name}") as source,
@@ -70,6 +74,15 @@ def unpacked(path: Path | str) -> Path:
         raise unusable(path, f"this is no competition's archive ({why(error)})") from error
     write_bytes(known, text)
     return folder
+
+
+def _check_size(archive: zipfile.ZipFile, path: Path) -> None:
+    """Refuse an archive that would unpack to more than is plausible, or than there is room for here."""
+    size = sum(entry.file_size for entry in archive.infolist())
+    if size > RATIO * path.stat().st_size + SMALL:
+        raise UnusableInput(f"{path} would unpack to {size:,} bytes, more than a competition's archive does")
+    if size > (free := shutil.disk_usage(".").free):
+        raise UnusableInput(f"{path} unpacks to {size:,} bytes, and {free:,} are free here: make room")
 
 
 def add_file(

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from starter.data.sets.rendering import Rendering
 from starter.models.classifiers import Spec, read_classifier, used_networks
 from starter.models.classifiers.engine import place
-from starter.models.classifiers.specs import ZERO_SHOT
 from starter.models.encoders import ImageEncoder
-from starter.models.encoders.choose import load_image_encoder
+from starter.models.encoders.choose import check_known, load_image_encoder
 from starter.models.encoders.two_tower import TwoTowerEncoder
 from starter.observing.cache import cache_of
 from starter.observing.observation import REFEREE_NEEDS, MetaTrain, Seen, Source, unmet
@@ -125,13 +124,12 @@ def open_referees(competition: Competition, device: str = "cpu") -> tuple[Refere
 def _encoder(competition: Competition, name: str, probe: Probe, device: str) -> ImageEncoder:
     """Returns a referee's encoder, loaded once per process: the competition's own file, or else by its name.
 
-    A competition cannot choose code that runs here: functions have to be named by the user.
+    A competition cannot choose code or files that are read here: functions have to be named by the user.
     """
-    asked = competition.engine, competition.precision, device
-    if (probe.encoder, place(*asked)) in ENCODERS:
-        return ENCODERS[probe.encoder, place(*asked)]
-    spec = probe.spec.removeprefix(ZERO_SHOT)
-    own_code = Spec.parse(spec).own_code
+    where = place(competition.engine, competition.precision, device)
+    if (probe.encoder, where) in ENCODERS:
+        return ENCODERS[probe.encoder, where]
+    own_code = Spec.parse(probe.spec).own_code
     found: ImageEncoder
     if (file := referee_file(name, ".encoder")) in competition.files:
         found = TwoTowerEncoder.load(competition.file(file))
@@ -140,6 +138,8 @@ def _encoder(competition: Competition, name: str, probe: Probe, device: str) -> 
             f"get the module of {own_code[:100]!r}, read it, and name it with --network module:function"
         )
     else:
-        found = load_image_encoder(spec, device, competition.precision, competition.engine)
-    ENCODERS[found.name, place(*asked)] = found
+        if not own_code:
+            check_known(probe.spec)
+        found = load_image_encoder(probe.spec, device, competition.precision, competition.engine)
+    ENCODERS[found.name, where] = found
     return found

@@ -1,5 +1,7 @@
 """A content-addressed cache of arrays, in a folder or at an address in any file system of fsspec."""
 
+import hashlib
+import json
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
@@ -11,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.numpy import load, load_file, save
+from safetensors.numpy import load, save
 
 from submission.errors import UnusableInput, tell_once
 from submission.files import writable, write_bytes, write_text
@@ -42,6 +44,7 @@ def _store(url: str) -> tuple[Any, set[str]]:
 class Cache:
     """Arrays under ``root/<kind>/<key>.safetensors``; a key is the hash of everything that they depend on.
 
+    Each entry holds the SHA-256 of its name and values; one that does not fit it counts as missing.
     Writes are atomic, in a store such as ``s3://bucket/folder`` if its own are, as S3's.
     """
 
@@ -68,15 +71,20 @@ class Cache:
         """Returns the arrays of the entry; None if it is missing, damaged or does not fit the layout."""
         name = f"{kind}/{key}.safetensors"
         try:
-            arrays = load_file(self.folder / name) if self.folder else load(self.read(name))
-        except (FileNotFoundError, SafetensorError, KeyError, TypeError, AttributeError):
+            data = self.read(name)
+            arrays = load(data)
+            header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+            written = header["__metadata__"]["sha256"]
+        except (FileNotFoundError, SafetensorError, LookupError, TypeError, ValueError, AttributeError):
             return None
-        return dict(arrays) if fits(arrays, layout) else None
+        return arrays if shaped(arrays, layout) and _digest(name, arrays) == written else None
 
     def store(self, kind: str, key: str, arrays: Arrays) -> None:
-        """Write the entry atomically."""
-        contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-        self.write(f"{kind}/{key}.safetensors", save(contiguous))
+        """Write the entry atomically; arrays with NaN or infinite values are not kept."""
+        name = f"{kind}/{key}.safetensors"
+        contiguous = {each: np.ascontiguousarray(array) for each, array in arrays.items()}
+        if finite(contiguous):
+            self.write(name, save(contiguous, {"sha256": _digest(name, contiguous)}))
 
     def holds(self, name: str) -> bool:
         """Returns True if there is a file of this name; what an address holds is asked for once."""
@@ -151,5 +159,22 @@ def place_cache(root: Path, place: str) -> None:
 
 def fits(arrays: Arrays, layout: Layout) -> bool:
     """Returns True if the arrays have the names, types and shapes of `layout`, and finite values alone."""
-    found = {name: (array.dtype.type, array.shape) for name, array in arrays.items()}
-    return found == layout and all(np.isfinite(array).all() for array in arrays.values())
+    return shaped(arrays, layout) and finite(arrays)
+
+
+def shaped(arrays: Arrays, layout: Layout) -> bool:
+    """Returns True if the arrays have the names, types and shapes of `layout`."""
+    return {name: (array.dtype.type, array.shape) for name, array in arrays.items()} == layout
+
+
+def finite(arrays: Arrays) -> bool:
+    """Returns True if no array holds NaN or infinite values."""
+    return all(np.isfinite(array).all() for array in arrays.values())
+
+
+def _digest(name: str, arrays: Arrays) -> str:
+    """Returns the SHA-256 of an entry: of its name, and the bytes of its arrays in order of their names."""
+    digest = hashlib.sha256(name.encode())
+    for each in sorted(arrays):
+        digest.update(arrays[each].data)
+    return digest.hexdigest()

@@ -92,7 +92,7 @@ class Witness(ABC):
                     f"{rendering.name!r}: check its weights, and how many images the set has"
                 )
             self.cache.store(part, self.key(part, rendering), found[part])
-        return found
+        return {part: found[part] for part in parts}
 
     def read(self, rendering: Rendering, parts: Sequence[str]) -> dict[str, Arrays]:
         """Returns the arrays of each of the parts from the cache; missing ones are computed first."""

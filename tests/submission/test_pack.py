@@ -4,13 +4,14 @@ import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rules import with_fields
 
 from submission import Competition, UnusableInput
 from submission.files import sha256
-from submission.pack import unpacked, write_archive
+from submission.pack import SMALL, unpacked, write_archive
 
 LISTED = ("sample_submission.csv", "val/targets.csv")
 
@@ -69,6 +70,21 @@ def test_another_zip_is_refused(
     Path("other.zip").write_bytes(b"PK")
     with pytest.raises(UnusableInput, match="not a zip file"):
         unpacked("other.zip")
+
+
+@pytest.mark.parametrize(("room", "word"), [(1 << 40, "more than a competition's"), (9, "make room")])
+def test_an_archive_that_is_too_large_is_not_unpacked(
+    packed: Path, monkeypatch: pytest.MonkeyPatch, room: int, word: str
+) -> None:
+    """A competition's own archive needs room alone; zeros take a thousandth of their size."""
+    monkeypatch.chdir(packed.parent)
+    monkeypatch.setattr("submission.pack.shutil.disk_usage", lambda _: SimpleNamespace(free=room))
+    if room > 9:
+        with zipfile.ZipFile(packed, "a", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("zeros", bytes(SMALL * 2))
+    with pytest.raises(UnusableInput, match=word):
+        unpacked("comp.zip")
+    assert not Path("unseen-comp").exists()
 
 
 def test_repeated_it_has_the_same_bytes(competition: Competition, packed: Path, tmp_path: Path) -> None:

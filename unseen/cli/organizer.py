@@ -351,18 +351,25 @@ def verify_entry(
     device: Device = "cpu",
     debug: options.Debug = False,
     network: Network = [],
+    trust: Annotated[bool, Option("--trust", help="Let a team's own code read all that you can.")] = False,
 ) -> None:
     """Run a method again and compare with a submitted file.
 
-    The exit code is 1 if predictions differ by more than 0.0001; 20 of these are shown. The command
-    runs the team's code: use a participant's copy (`unseen pack`), which has no hidden labels.
+    The exit code is 1 if predictions differ by more than 0.0001; 20 of these are shown. In the organizer's
+    folder a team's own code runs in a sandbox (bubblewrap) without network and hidden labels.
 
     Example: unseen verify-entry contest contest/submissions/atc.csv --method atc
     """
     from baselines.run.predict import verify_entry as verify
 
-    if ":" in method and competition.private.exists():
-        options.warn(f"{method} can read the labels in {competition.private}: use a participant's copy")
+    if ":" in method and competition.private.exists() and not trust:
+        from baselines.run.sandbox import run_confined
+
+        repeated = [("--set", each) for each in changes] + [("--network", each) for each in network]
+        words = [word for pair in repeated for word in pair] + (["--debug"] if debug else [])
+        code = Path.cwd().joinpath(method.partition(":")[0]).parent
+        arguments = ["verify-entry", str(file), "--method", method, "--device", device, *words]
+        raise Exit(run_confined(competition, [file, code], arguments))
     chosen = options.chosen_for(competition, [method], changes)
     apart, count = verify(competition, file, method, chosen[method], device), len(competition.ids("test"))
     if len(apart):

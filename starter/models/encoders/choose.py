@@ -12,7 +12,12 @@ from torch.nn.functional import interpolate
 
 from starter.models.classifiers.engine import Runner
 from starter.models.classifiers.networks.body import BodyNetwork
-from starter.models.classifiers.networks.libraries import library_network, pretrained_state, unlogged
+from starter.models.classifiers.networks.libraries import (
+    library_network,
+    maker,
+    pretrained_state,
+    unlogged,
+)
 from starter.models.classifiers.networks.network import Part
 from starter.models.classifiers.specs import CLIP, ZERO_SHOT, Spec, user_function
 from starter.models.classifiers.weights import WeightsFile
@@ -70,6 +75,26 @@ def load_image_encoder(
     if not spec.library and named != EMBEDDED and not Path(named).is_file():
         raise UnusableInput(f"there is no encoder {text!r}: name {REFEREES}")
     return load_encoder(text, device)
+
+
+def check_known(text: str) -> None:
+    """Refuse an encoder that a competition may not name: it names what the kit or a library knows by name.
+
+    A path or an address would make a library read, and perhaps run, what lies there.
+    """
+    spec = Spec.parse(text)
+    if spec.library == CLIP:
+        known = spec.name in _open_clip().list_models()
+        known = known and spec.weights in ("", *_open_clip().list_pretrained_tags_by_model(spec.name))
+    elif spec.library:
+        known = not spec.weights and bool(maker(spec.network))
+    else:
+        known = text.removeprefix(ZERO_SHOT) in (EMBEDDED, LITE0)
+    if not known:
+        raise UnusableInput(
+            f"a competition may name an encoder of the kit, or a model and weights that torchvision, timm or "
+            f"open_clip knows by name, not {text[:100]!r}"
+        )
 
 
 def _users(own_code: str, members: tuple[str, ...]) -> Any:

@@ -19,6 +19,7 @@ from starter.contest.subject import open_referees
 from starter.data.sets.recipe import unpacked
 from starter.data.sources.glyphs.digits import glyph_splits
 from starter.models.classifiers.networks import body
+from starter.models.encoders.choose import load_encoder
 from starter.observing.cache import Cache
 from starter.observing.observation import unmet
 from starter.observing.referee import Probe
@@ -33,6 +34,7 @@ from starter.observing.referee_fit import (
 )
 from starter.observing.sets import PublicSets
 from submission import Competition, UnusableInput
+from submission.files import sha256
 from submission.pack import write_archive
 
 SPEC = "referees:edges"
@@ -109,6 +111,25 @@ def test_participants_see_all_public_sets_without_the_encoder(copy, refereed):
         np.testing.assert_allclose(seen.referee, softmax(logits, axis=1), atol=1e-4)
     accuracy = (meta.source.observation.referee.argmax(axis=1) == meta.source.labels).mean()
     assert accuracy == pytest.approx(refereed.settings["referees"][0]["accuracy"], abs=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [(SPEC, "get the module of"), ("mine.safetensors", "a competition may name"), ("a=mine.pt", "may name")],
+)
+def test_a_competition_names_neither_code_nor_files_that_are_read(copy, monkeypatch, spec, problem):
+    """What the referee has seen is left out, so that its encoder is asked for."""
+    monkeypatch.setattr("starter.contest.subject.ENCODERS", {})
+    path = copy.file("referees/edges.safetensors")
+    probe = Probe.load(path, 10)
+    path.unlink()
+    replace(probe, spec=spec).save(path)
+    files = {file: digest for file, digest in copy.files.items() if ".seen." not in file}
+    shared = with_fields(copy, files={**files, "referees/edges.safetensors": sha256(path)})
+    monkeypatch.chdir(copy.root)
+    load_encoder("embedded").save(copy.root / "mine.safetensors")
+    with pytest.raises(UnusableInput, match=problem):
+        open_referees(shared)[0].compute(PublicSets(shared).train[0], ("referee",))
 
 
 def test_a_worker_of_a_cluster_asks_the_referee(copy, refereed, tmp_path):

@@ -92,6 +92,24 @@ def test_an_entry_of_other_names_types_shapes_or_values_counts_as_missing(tmp_pa
         assert cache.load("logits", "k", LAYOUT) is None
 
 
+def test_an_entry_with_any_flipped_bit_counts_as_missing_and_so_does_one_of_another_key(tmp_path):
+    """A bit may be without meaning, as that of a space in the header: then the entry is as it was."""
+    cache, name = Cache(tmp_path), "logits/k.safetensors"
+    cache.store("logits", "k", arrays())
+    data = cache.read(name)
+    for place in range(8 * len(data)):
+        flipped = bytearray(data)
+        flipped[place // 8] ^= 1 << place % 8
+        cache.write(name, bytes(flipped))
+        if found := cache.load("logits", "k", LAYOUT):
+            assert all((found[each] == array).all() for each, array in arrays().items())
+        assert not found or place // 8 < int.from_bytes(data[:8], "little") + 8
+    cache.write("logits/other.safetensors", data)
+    assert cache.load("logits", "other", LAYOUT) is None
+    cache.write("logits/old.safetensors", save({"a": torch.zeros(2, 3).half(), "b": torch.zeros(1).double()}))
+    assert cache.load("logits", "old", LAYOUT) is None, "it holds no SHA-256"
+
+
 def test_a_place_that_is_asked_for_is_noted_and_used_from_then_on(tmp_path, capsys):
     root = tmp_path / "contest"
     assert cache_of(root) == Cache(root / "cache")

@@ -57,6 +57,15 @@ def test_logits_are_those_of_the_probe_on_halved_features(tmp_path):
         np.testing.assert_allclose(found, probe().weight @ features + probe().bias, rtol=1e-4, atol=1e-4)
 
 
+def test_a_damaged_entry_is_made_again_and_adds_nothing_to_what_is_read(tmp_path):
+    mine = referee(tmp_path)
+    first = mine.read(made(), ("referee",))
+    mine.cache.write(f"referee/{mine.key('referee', made())}.safetensors", b"garbage")
+    again = mine.read(made(), ("referee",))
+    assert again.keys() == first.keys() == {"referee"}
+    np.testing.assert_array_equal(again["referee"]["logits"], first["referee"]["logits"])
+
+
 def test_a_probe_is_saved_and_loaded(tmp_path):
     first, path = probe(), tmp_path / "probe.safetensors"
     first.save(path)

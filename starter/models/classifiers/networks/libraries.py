@@ -76,7 +76,8 @@ def maker(network: str) -> Callable[..., nn.Module]:
     made: Callable[..., nn.Module]
     if library == "timm":
         timm = _timm()
-        found, made = timm.is_model(name.partition(".")[0]), partial(timm.create_model, name)
+        found = timm.is_model_pretrained(name) if "." in name else timm.is_model(name)
+        made = partial(timm.create_model, name)
         hint = "timm.list_models() lists them"
     else:
         from torchvision import models

@@ -14,6 +14,7 @@ from starter.models.classifiers import Spec
 from starter.models.encoders import EncoderPair, ImageFunction
 from starter.models.encoders.choose import (
     SIZE,
+    check_known,
     clip_encoder,
     clip_templates,
     library_encoder,
@@ -75,6 +76,33 @@ def test_features_that_cannot_be_used_are_refused(features):
             encoder.encode_images(PIXELS)
     with pytest.raises(UnusableInput, match="rows of zeros"):
         EncoderPair("mine", np.zeros, lambda _: np.zeros((2, 4))).encode_texts("ab")
+
+
+@pytest.mark.parametrize("spec", ["embedded", "zero-shot:embedded", "lite0", "torchvision:resnet18"])
+def test_a_competition_may_name_what_the_kit_or_a_library_knows(spec):
+    check_known(spec)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        *(
+            "torchvision:resnet18=mine.pt",
+            "torchvision:no_such_net",
+            "mine.safetensors",
+            "a=mine.pt",
+            "a.b:make",
+        ),
+        *("timm:local-dir:net", "timm:hf-hub:a/b", "timm:hf-hub:a.b", "timm:resnet18.mine"),
+        *("clip:local-dir:net", "clip:hf-hub:a/b", "a=clip:local-dir:net", "clip:ViT-B-32=mine.pt"),
+    ],
+)
+def test_a_competition_may_name_no_path_address_or_code(spec):
+    for library, module in (("timm:", "timm"), ("clip:", "open_clip")):
+        if library in spec:
+            pytest.importorskip(module, reason=f"{module} is not installed")
+    with pytest.raises(UnusableInput, match=r"a competition may name|has no such network"):
+        check_known(spec)
 
 
 IMAGES = np.random.default_rng(0).integers(256, size=(5, 32, 32, 3)).astype(np.uint8)
