@@ -2,6 +2,7 @@
 
 import shutil
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -58,19 +59,21 @@ def unpacked(path: Path | str) -> Path:
             named = next((name for name in archive.namelist() if name.endswith(DESCRIPTION)), DESCRIPTION)
             with archive.open(named) as stream:
                 text = stream.read(LARGEST_DESCRIPTION)
+            files = Competition.read(text, path).files
             if (known := folder / DESCRIPTION).is_file():
-                if known.read_bytes() != text:
+                if Competition.read(known.read_bytes(), known).files != files:
                     raise UnusableInput(f"{folder} has another competition than {path}: rename one of them")
+                write_bytes(known, text)  # deadline, limits and notices may be newer
                 return folder
             _check_size(archive, path)
-            for name in Competition.read(text, path).files:
+            for name in files:
                 with (
                     archive.open(f"{named.removesuffix(DESCRIPTION)}public/{name}") as source,
                     replacing(folder / "public" / name) as temporary,
                     temporary.open("wb") as target,
                 ):
                     shutil.copyfileobj(source, target, 1 << 20)
-    except (zipfile.BadZipFile, LookupError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, LookupError, RuntimeError) as error:
         raise unusable(path, f"this is no competition's archive ({why(error)})") from error
     write_bytes(known, text)
     return folder

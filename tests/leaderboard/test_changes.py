@@ -19,7 +19,7 @@ from leaderboard.submissions import select, submit
 from leaderboard.verify import verify
 from submission import Competition, UnusableInput
 from submission.card import cards
-from submission.pack import write_archive
+from submission.pack import unpacked, write_archive
 
 Clock = Callable[[], datetime]
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -226,6 +226,16 @@ def test_an_edited_description_is_not_packed(competition: Competition, tmp_path:
     assert list(tmp_path.glob("*.zip*")) == []
     shutil.rmtree(competition.private)  # a participant has no record
     assert write_archive(Competition.open(competition.root), tmp_path / "a.zip").exists()
+
+
+def test_a_newer_archive_brings_the_rules_of_now(
+    competition: Competition, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    archive = write_archive(competition, tmp_path / "a.zip")
+    assert Competition.open(unpacked(archive)).daily_limit is None
+    write_archive(amend(competition, "why", clock, daily_limit=2), archive)
+    assert Competition.open(unpacked(archive)).daily_limit == 2
 
 
 def test_a_ledger_of_another_version_is_refused(competition: Competition, halves: Path, clock: Clock) -> None:

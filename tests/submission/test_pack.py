@@ -64,7 +64,8 @@ def test_another_zip_is_refused(
     assert not Path("unseen-other/public/competition.json").exists()
     assert {path.name for path in packed.parents[1].iterdir()} == {"comp", "out"}
     unpacked(packed.rename("other.zip"))
-    Path("unseen-other/public/competition.json").write_text("{}")
+    known = Path("unseen-other/public/competition.json")
+    known.write_bytes(known.read_bytes().replace(b"val/targets", b"val/others"))
     with pytest.raises(UnusableInput, match="another competition"):
         unpacked("other.zip")
     Path("other.zip").write_bytes(b"PK")
