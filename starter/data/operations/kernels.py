@@ -185,24 +185,18 @@ def _between(plane: FloatArray, corner: int, width: int, far: tuple[float, float
 def less_square(images: Pixels, centre: FloatArray, share: FloatArray, out: Pixels) -> None:
     """Write `centre` (b,) times a value less `share` (b,) times its 3 x 3, rounded; borders reflected."""
     h, w = images.shape[2:]
-    # For an index that might be negative Numba counts from the end, which keeps a loop from being compiled to
-    # vector instructions: the shifted copies are views that are all read from 0 on.
-    framed, columns = np.zeros((h + 2) * (w + 2), np.float32), np.zeros(h * (w + 2), np.float32)
-    middle, lower = framed[w + 2 :], framed[2 * (w + 2) :]
-    here, result = framed[w + 3 :], np.zeros(h * (w + 2), np.uint8)
-    rows = result.reshape(h, w + 2)
+    framed, columns = np.empty((h + 2, w + 2), np.float32), np.empty(w + 2, np.float32)
     for i in range(len(images)):
         for c in range(3):
             _frame(images[i, c], framed)
-            for j in range(columns.size):
-                columns[j] = framed[j] + middle[j] + lower[j]
-            for j in range(columns.size - 2):
-                square = columns[j] + columns[j + 1] + columns[j + 2]
-                value = here[j] * centre[i] - square * share[i] + np.float32(0.5)
-                result[j] = np.uint8(np.int32(min(max(value, np.float32(0)), np.float32(255))))
             for y in range(h):
+                above, here, below = framed[y], framed[y + 1], framed[y + 2]
+                for x in range(w + 2):
+                    columns[x] = above[x] + here[x] + below[x]
                 for x in range(w):
-                    out[i, c, y, x] = rows[y, x]
+                    square = columns[x] + columns[x + 1] + columns[x + 2]
+                    value = here[x + 1] * centre[i] - square * share[i] + np.float32(0.5)
+                    out[i, c, y, x] = np.uint8(np.int32(min(max(value, np.float32(0)), np.float32(255))))
 
 
 @kernel
@@ -260,12 +254,11 @@ def _add_times(values: FloatArray, weight: float, total: FloatArray) -> None:
 
 @kernel
 def _frame(plane: Pixels, out: FloatArray) -> None:
-    """Copy a plane (h, w) to the middle of (h + 2, w + 2), as one row; borders mirrored without the edge."""
+    """Copy a plane (h, w) to the middle of `out` (h + 2, w + 2); borders mirrored without the edge."""
     h, w = plane.shape
-    framed = out.reshape(h + 2, w + 2)
     for y in range(h):
         for x in range(w):
-            framed[y + 1, x + 1] = plane[y, x]
-        framed[y + 1, 0], framed[y + 1, w + 1] = framed[y + 1, min(2, w)], framed[y + 1, max(w - 1, 1)]
+            out[y + 1, x + 1] = plane[y, x]
+        out[y + 1, 0], out[y + 1, w + 1] = out[y + 1, min(2, w)], out[y + 1, max(w - 1, 1)]
     for x in range(w + 2):
-        framed[0, x], framed[h + 1, x] = framed[min(2, h), x], framed[max(h - 1, 1), x]
+        out[0, x], out[h + 1, x] = out[min(2, h), x], out[max(h - 1, 1), x]
