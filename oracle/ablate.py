@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from matplotlib.axes import Axes
+import pandas as pd
+from matplotlib.container import BarContainer
 from sklearn.base import clone
 
 from baselines.contract.estimator import Estimator
@@ -19,7 +20,6 @@ from oracle.runs import TRAINING, Run, Runs, fit_rows
 from starter.contest.cluster import Cluster
 from starter.data.images.figure import new_figure, save_png
 from submission import Competition, UnusableInput
-from submission.arrays import FloatArray
 from submission.files import write_text
 from submission.scoretable import ALL, Families, Targets
 from submission.table import cell, csv_table, text_table
@@ -192,46 +192,28 @@ def _plot(path: Path, table: str, lines: Lines) -> None:
 
     The line in it is the 95 % interval, or else the deviation over seeds; a diamond is the paper's number.
     """
-    rows = [line for line in lines if line["group"] == ALL]
-    labels = list(dict.fromkeys(str(line["row"]) for line in rows))
-    subjects = list(dict.fromkeys(str(line["subject"]) for line in rows))
-    figure = new_figure(1.6 + 0.9 * len(labels), 3.6)
+    frame = pd.DataFrame(line for line in lines if line["group"] == ALL)
+    rows, subjects = (frame[name].unique() for name in ("row", "subject"))
+    of = {
+        name: frame.pivot(index="row", columns="subject", values=name).loc[rows, subjects]
+        for name in ("rmse", "low", "high", "sd", "paper", "undertrained")
+    }
+    ends = [of["rmse"] - of["low"], of["high"] - of["rmse"]]
+    errors = np.array([end.fillna(of["sd"]).fillna(0).clip(lower=0).T for end in ends]).swapaxes(0, 1)
+    figure = new_figure(1.6 + 0.9 * len(rows), 3.6)
     axes = figure.subplots()
-    width = 0.8 / len(subjects)
-    for number, subject in enumerate(subjects):
-        mine = [line for line in rows if line["subject"] == subject]
-        places = np.arange(len(mine)) + width * (number - (len(subjects) - 1) / 2)
-        _draw_bars(axes, mine, places, width)
-        paper = _column(mine, "paper")
-        if np.isfinite(paper).any():
-            label = "paper" if number == 0 else None
-            axes.plot(places, paper, "D", color="black", markerfacecolor="white", markersize=5, label=label)
-    axes.set_xticks(range(len(labels)), labels, rotation=30, ha="right")
-    axes.set_ylabel("RMSE, points")
     axes.set_title(table if table.startswith("fig") else f"table {table}", loc="left")
+    of["rmse"].plot.bar(
+        ax=axes, yerr=errors if errors.any() else None, width=0.8, capsize=3, xlabel="", ylabel="RMSE, points"
+    )
+    axes.tick_params(axis="x", rotation=30)
+    drawn = [bars for bars in axes.containers if isinstance(bars, BarContainer)]
+    for subject, bars in zip(subjects, drawn, strict=True):
+        for bar, failure in zip(bars, of["undertrained"][subject], strict=True):
+            bar.set_hatch("//" if failure else None)
+        if of["paper"].notna().any(axis=None):
+            places = [bar.get_x() + bar.get_width() / 2 for bar in bars]
+            label = "paper" if subject == subjects[0] else None
+            axes.plot(places, of["paper"][subject], "D", color="black", markerfacecolor="white", label=label)
     axes.legend(fontsize=7, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, frameon=False)
     save_png(figure, path, dpi=110)
-
-
-def _draw_bars(axes: Axes, lines: Lines, places: FloatArray, width: float) -> None:
-    """Draw the bars of a classifier, a line each, at these places, with their intervals."""
-    heights = _column(lines, "rmse")
-    low = _column(lines, "low")
-    spread = _column(lines, "sd")
-    below = np.where(np.isnan(low), spread, heights - low)
-    above = np.where(np.isnan(low), spread, _column(lines, "high") - heights)
-    errors = np.nan_to_num([below, above]).clip(0)
-    bars = axes.bar(
-        places,
-        heights,
-        width,
-        yerr=errors if errors.any() else None,
-        label=str(lines[0]["subject"]),
-        capsize=3,
-    )
-    for bar, line in zip(bars, lines, strict=True):
-        bar.set_hatch("//" if line["undertrained"] else None)
-
-
-def _column(lines: Lines, name: str) -> FloatArray:
-    return np.array([line[name] for line in lines], np.float64)

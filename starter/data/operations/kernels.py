@@ -16,9 +16,6 @@ from numpy.typing import NDArray
 
 from submission.arrays import BoolArray, FloatArray, IntArray, Pixels
 
-ROW_PIXELS = 512
-"""Pixels that `warp_affine` reads at a time."""
-
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Returns the function, compiled on first use and kept beside its file or in the user's cache folder."""
@@ -60,11 +57,13 @@ def _stretch(values: Pixels, low: float, factor: float, offset: float, out: Pixe
 @kernel
 def stretch_between_ranks(images: Pixels, cut: IntArray, out: Pixels) -> None:
     """Stretch each channel's values to 0..255 after dropping `cut` (b,) pixels at either end."""
-    counts = np.empty((4, 256), np.int32)
+    counts = np.empty(256, np.int32)
     for i in range(len(images)):
         for c in range(3):
             values = images[i, c].reshape(-1)
-            _count(values, counts)
+            counts[:] = 0
+            for j in range(values.size):
+                counts[values[j]] += 1
             low = _first_above(counts, cut[i])
             high = _first_above(counts, values.size - cut[i] - 1)
             factor = np.float32(1)
@@ -77,27 +76,11 @@ def stretch_between_ranks(images: Pixels, cut: IntArray, out: Pixels) -> None:
 
 
 @kernel
-def _count(values: Pixels, counts: NDArray[np.int32]) -> None:
-    """Count each value, in four histograms that are added up: equal neighbours do not wait for each other."""
-    counts[:] = 0
-    whole = values.size // 4 * 4
-    for j in range(0, whole, 4):
-        counts[0, values[j]] += 1
-        counts[1, values[j + 1]] += 1
-        counts[2, values[j + 2]] += 1
-        counts[3, values[j + 3]] += 1
-    for j in range(whole, values.size):
-        counts[0, values[j]] += 1
-    for value in range(256):
-        counts[0, value] += counts[1, value] + counts[2, value] + counts[3, value]
-
-
-@kernel
 def _first_above(counts: NDArray[np.int32], pixels: int) -> int:
     """Returns the lowest value such that more than `pixels` values are at most that value."""
     total = 0
     for value in range(255):
-        total += counts[0, value]
+        total += counts[value]
         if total > pixels:
             return value
     return 255
@@ -163,155 +146,75 @@ def stretch_saturation(images: Pixels, factor: float, offset: FloatArray, above:
 def warp_affine(images: Pixels, inverse: FloatArray, applied: BoolArray, out: Pixels) -> None:
     """Read pixels (x, y, 1) at `inverse` (b, 2, 3) times them if `applied`; bilinear, black outside."""
     h, w = images.shape[2:]
-    # A pixel is one integer, one byte per colour; a black frame of one pixel surrounds the image. Some
-    # rows are read at once: long loops, and still in the processor's cache.
-    step = max(ROW_PIXELS // w, 1)
-    framed = np.zeros((h + 2) * (w + 2), np.int32)
-    corners = np.empty((4, step * w), np.int32)
-    corner = np.empty(step * w, np.uint64)
-    far_x = np.empty(step * w, np.float32)
-    far_y = np.empty(step * w, np.float32)
+    framed = np.zeros((3, h + 2, w + 2), np.float32)
+    planes = framed.reshape(3, -1)
     for i in range(len(images)):
-        if not applied[i]:
-            _copy(images[i].reshape(-1), out[i].reshape(-1))
-            continue
-        _pack(images[i], framed)
-        planes = out[i].reshape(3, -1)
-        for top_row in range(0, h, step):
-            rows = min(step, h - top_row)
-            for k in range(rows):
-                y = np.float32(top_row + k)
-                _places(
-                    inverse[i], y, (h, w), corner=corner[k * w :], far_x=far_x[k * w :], far_y=far_y[k * w :]
-                )
-            _gather(framed, np.uint64(w + 2), corner[: rows * w], corners)
-            for c in range(3):
-                done = planes[c, top_row * w : (top_row + rows) * w]
-                _between(corners, np.int32(8 * c), far_x, far_y, done)
+        for c in range(3):
+            for y in range(h):
+                for x in range(w):
+                    out[i, c, y, x] = images[i, c, y, x]
+                    framed[c, y + 1, x + 1] = images[i, c, y, x]
+        for y in range(h if applied[i] else 0):
+            for x in range(w):
+                place_x = _within(inverse[i, 0], x, y, w)
+                place_y = _within(inverse[i, 1], x, y, h)
+                left, top = min(np.int32(place_x), np.int32(w)), min(np.int32(place_y), np.int32(h))
+                corner = np.uint64(top * np.int32(w + 2) + left)
+                far = place_x - np.float32(left), place_y - np.float32(top)
+                for c in range(3):
+                    out[i, c, y, x] = _between(planes[c], corner, np.uint64(w + 2), far)
 
 
 @kernel
-def _copy(values: Pixels, out: Pixels) -> None:
-    for j in range(values.size):
-        out[j] = values[j]
-
-
-@kernel
-def _places(
-    inverse: FloatArray,
-    y: float,
-    size: tuple[int, int],
-    corner: NDArray[np.uint64],
-    far_x: FloatArray,
-    far_y: FloatArray,
-) -> None:
-    """Write where row `y` is read: the upper left pixel in the framed image, and the way right and down."""
-    h, w = size
-    start_x = inverse[0, 1] * y + inverse[0, 2]
-    start_y = inverse[1, 1] * y + inverse[1, 2]
-    for x in range(w):
-        # Everything beyond the frame is black, like the frame.
-        place_x = _within(inverse[0, 0] * np.float32(x) + start_x, w)
-        place_y = _within(inverse[1, 0] * np.float32(x) + start_y, h)
-        left = min(np.int32(place_x), np.int32(w))
-        top = min(np.int32(place_y), np.int32(h))
-        corner[x] = np.int32(top * np.int32(w + 2)) + left
-        far_x[x] = place_x - np.float32(left)
-        far_y[x] = place_y - np.float32(top)
-
-
-@kernel
-def _gather(
-    framed: NDArray[np.int32], side: int, corner: NDArray[np.uint64], corners: NDArray[np.int32]
-) -> None:
-    """Read the four pixels from each of `corner` (w,) on, in an image of rows of `side` pixels."""
-    for j in range(corner.size):
-        at = corner[j]
-        corners[0, j] = framed[at]
-        corners[1, j] = framed[at + np.uint64(1)]
-        at += side
-        corners[2, j] = framed[at]
-        corners[3, j] = framed[at + np.uint64(1)]
-
-
-@kernel
-def _pack(image: Pixels, out: NDArray[np.int32]) -> None:
-    """Pack an image (3, h, w) into the middle of (h + 2, w + 2) integers, stored as one row."""
-    _, h, w = image.shape
-    framed = out.reshape(h + 2, w + 2)
-    for y in range(h):
-        for x in range(w):
-            low, high = np.int32(image[0, y, x]), np.int32(image[2, y, x]) << np.int32(16)
-            framed[y + 1, x + 1] = np.int32(low | np.int32(image[1, y, x]) << np.int32(8)) | np.int32(high)
-
-
-@kernel
-def _within(place: float, n: int) -> float:
-    """Returns a place clipped to -1..n, plus 1: an index into the framed image."""
+def _within(row: FloatArray, x: int, y: int, n: int) -> float:
+    """Returns the place row (3,) times (x, y, 1), clipped to -1..n, plus 1: beyond the frame all is black."""
+    place = row[0] * np.float32(x) + (row[1] * np.float32(y) + row[2])
     return min(max(place, np.float32(-1)), np.float32(n)) + np.float32(1)
 
 
 @kernel
-def _between(
-    corners: NDArray[np.int32], shift: int, far_x: FloatArray, far_y: FloatArray, out: Pixels
-) -> None:
-    """Write the colour at `shift` bits, bilinear between corners (4, w), rounded."""
-    byte = np.int32(255)
-    for x in range(out.size):
-        upper = np.float32(np.int32(corners[0, x] >> shift) & byte)
-        upper += far_x[x] * (np.float32(np.int32(corners[1, x] >> shift) & byte) - upper)
-        lower = np.float32(np.int32(corners[2, x] >> shift) & byte)
-        lower += far_x[x] * (np.float32(np.int32(corners[3, x] >> shift) & byte) - lower)
-        out[x] = np.uint8(np.int32(upper + far_y[x] * (lower - upper) + np.float32(0.5)))
+def _between(plane: FloatArray, corner: int, width: int, far: tuple[float, float]) -> int:
+    """Returns the value `far` right of and below the `corner` of a plane in rows of a width, rounded."""
+    below, one = corner + width, np.uint64(1)
+    upper = plane[corner] + far[0] * (plane[corner + one] - plane[corner])
+    lower = plane[below] + far[0] * (plane[below + one] - plane[below])
+    return np.uint8(np.int32(upper + far[1] * (lower - upper) + np.float32(0.5)))
 
 
 @kernel
 def less_square(images: Pixels, centre: FloatArray, share: FloatArray, out: Pixels) -> None:
     """Write `centre` (b,) times a value less `share` (b,) times its 3 x 3, rounded; borders reflected."""
     h, w = images.shape[2:]
-    # For an index that might be negative Numba counts from the end, which keeps a loop from being compiled to
-    # vector instructions: the shifted copies are views that are all read from 0 on.
-    framed, columns = np.zeros((h + 2) * (w + 2), np.float32), np.zeros(h * (w + 2), np.float32)
-    middle, lower = framed[w + 2 :], framed[2 * (w + 2) :]
-    here, result = framed[w + 3 :], np.zeros(h * (w + 2), np.uint8)
-    rows = result.reshape(h, w + 2)
+    framed, columns = np.empty((h + 2, w + 2), np.float32), np.empty(w + 2, np.float32)
     for i in range(len(images)):
         for c in range(3):
             _frame(images[i, c], framed)
-            for j in range(columns.size):
-                columns[j] = framed[j] + middle[j] + lower[j]
-            for j in range(columns.size - 2):
-                square = columns[j] + columns[j + 1] + columns[j + 2]
-                value = here[j] * centre[i] - square * share[i] + np.float32(0.5)
-                result[j] = np.uint8(np.int32(min(max(value, np.float32(0)), np.float32(255))))
             for y in range(h):
+                above, here, below = framed[y], framed[y + 1], framed[y + 2]
+                for x in range(w + 2):
+                    columns[x] = above[x] + here[x] + below[x]
                 for x in range(w):
-                    out[i, c, y, x] = rows[y, x]
+                    square = columns[x] + columns[x + 1] + columns[x + 2]
+                    value = here[x + 1] * centre[i] - square * share[i] + np.float32(0.5)
+                    out[i, c, y, x] = np.uint8(np.int32(min(max(value, np.float32(0)), np.float32(255))))
 
 
 @kernel
 def add_slopes(
-    images: Pixels, padded: FloatArray, diagonal: FloatArray, straight: FloatArray, out: Pixels
+    images: Pixels, framed: FloatArray, diagonal: FloatArray, straight: FloatArray, out: Pixels
 ) -> None:
     """Add `diagonal` (b,) times the rise to the lower right, `straight` times those right and down."""
     h, w = images.shape[2:]
-    result = np.zeros(h * (w + 2), np.uint8)
-    rows = result.reshape(h, w + 2)
-    for i in range(len(images)):
+    for i in range(len(out)):
         for c in range(3):
-            framed = padded[i, c].reshape(-1)
-            upper, lower = framed[1:], framed[2 * (w + 2) :]
-            left, here, right = framed[w + 2 :], framed[w + 3 :], framed[w + 4 :]
-            after, below = lower[2:], lower[1:]
-            for j in range(result.size - 2):
-                value = (after[j] - framed[j]) * diagonal[i]
-                value += (below[j] - upper[j] + right[j] - left[j]) * straight[i]
-                value += here[j]
-                value += np.float32(0.5)
-                result[j] = np.uint8(np.int32(min(max(value, np.float32(0)), np.float32(255))))
             for y in range(h):
+                above, here, below = framed[i, c, y], framed[i, c, y + 1], framed[i, c, y + 2]
                 for x in range(w):
-                    out[i, c, y, x] = rows[y, x]
+                    value = (below[x + 2] - above[x]) * diagonal[i]
+                    value += (below[x + 1] - above[x + 1] + here[x + 2] - here[x]) * straight[i]
+                    value += here[x + 1]
+                    value += np.float32(0.5)
+                    out[i, c, y, x] = np.uint8(np.int32(min(max(value, np.float32(0)), np.float32(255))))
 
 
 @kernel
@@ -351,12 +254,11 @@ def _add_times(values: FloatArray, weight: float, total: FloatArray) -> None:
 
 @kernel
 def _frame(plane: Pixels, out: FloatArray) -> None:
-    """Copy a plane (h, w) to the middle of (h + 2, w + 2), as one row; borders mirrored without the edge."""
+    """Copy a plane (h, w) to the middle of `out` (h + 2, w + 2); borders mirrored without the edge."""
     h, w = plane.shape
-    framed = out.reshape(h + 2, w + 2)
     for y in range(h):
         for x in range(w):
-            framed[y + 1, x + 1] = plane[y, x]
-        framed[y + 1, 0], framed[y + 1, w + 1] = framed[y + 1, min(2, w)], framed[y + 1, max(w - 1, 1)]
+            out[y + 1, x + 1] = plane[y, x]
+        out[y + 1, 0], out[y + 1, w + 1] = out[y + 1, min(2, w)], out[y + 1, max(w - 1, 1)]
     for x in range(w + 2):
-        framed[0, x], framed[h + 1, x] = framed[min(2, h), x], framed[max(h - 1, 1), x]
+        out[0, x], out[h + 1, x] = out[min(2, h), x], out[max(h - 1, 1), x]

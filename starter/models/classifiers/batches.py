@@ -34,8 +34,8 @@ LOGITS = ("logits", "out", "output", "outputs", "scores", "predictions", "preds"
 BATCH = 64
 """Number of images in a batch that is made of single items or of one array."""
 
-Call = tuple[Tensor, Tensor]
-"""What a linear layer read, and what it gave."""
+Call = tuple[nn.Linear, Tensor, Tensor]
+"""A linear layer, what it read, and what it gave."""
 Batch = tuple[Any, Any]
 """Images, and their labels or None."""
 
@@ -49,12 +49,12 @@ def run_batches(
     gives the logits; None without one. Labels are None if a batch has none. Messages begin with `what`.
     """
     logits, features, labels = list[Tensor](), list[Tensor](), list[Any]()
-    with _evaluating(model), _linear_calls() as calls, torch.inference_mode():
+    with _evaluating(model), linear_calls() as calls, torch.inference_mode():
         for images, classes in batches_of(loader, what):
             calls.clear()
             rows = _rows(logits_of(_run(model, images, what), calls), images, what)
             logits.append(rows.to("cpu", copy=True))
-            features += [read.cpu() for read, output in calls if gives(read, output, rows)][-1:]
+            features += [call[1].cpu() for call in calls if gives(call, rows)][-1:]
             labels += [] if classes is None else [_array(classes)]
     if not logits:
         raise UnusableInput(f"{what}: {_type(loader)} gives no batch: is it empty, or was it used up before?")
@@ -79,7 +79,7 @@ def logits_of(output: Any, calls: Sequence[Call] = (), who: str = "the model") -
         inside = getattr(output, "logits", output)
     if isinstance(inside, tuple | list):
         arrays = [_tensor(each) for each in inside if is_array(each) and each.ndim > 1]
-        linear = [each for each in arrays if any(gives(*call, each) for call in calls)]
+        linear = [each for each in arrays if any(gives(call, each) for call in calls)]
         inside = next(iter((*linear, *arrays)), inside)
     if not is_array(inside) and not _is_rows(inside):
         raise UnusableInput(
@@ -127,8 +127,9 @@ def batches_of(loader: Any, what: str) -> Iterator[Batch]:
         yield from _joined(joined, what) if _is_single(*item, alone) else joined
 
 
-def gives(features: Tensor, output: Tensor, logits: Tensor) -> bool:
-    """Returns True if the layer that maps `features` to `output` gives the logits, from rows of features."""
+def gives(call: Call, logits: Tensor) -> bool:
+    """Returns True if the call of a layer gives the logits, from rows of features."""
+    _, features, output = call
     if features.ndim != 2 or output.shape != logits.shape:
         return False
     return output is logits or torch.equal(output.to(logits), logits)
@@ -154,13 +155,13 @@ def _evaluating(model: object) -> Iterator[None]:
 
 
 @contextmanager
-def _linear_calls() -> Iterator[list[Call]]:
+def linear_calls() -> Iterator[list[Call]]:
     """Yields a list to which each call of a linear layer, of any network, is added."""
     calls = list[Call]()
 
     def keep(layer: nn.Module, read: Any, output: Any) -> None:
         if isinstance(layer, nn.Linear) and read:
-            calls.append((read[0], output))
+            calls.append((layer, read[0], output))
 
     with register_module_forward_hook(keep):
         yield calls

@@ -19,7 +19,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from starter.models.classifiers.batches import gives, logits_of
+from starter.models.classifiers.batches import Call, gives, linear_calls, logits_of
 from starter.models.classifiers.networks.network import Network
 from starter.models.classifiers.specs import Spec, user_function
 from submission.errors import UnusableInput
@@ -85,19 +85,11 @@ class BodyNetwork(Network):
         """Try the network on images of a size (height, width), and find the linear layer of its logits."""
         x = torch.randn(TRIED, 3, *size, generator=torch.Generator().manual_seed(0))
         linear, training = self._linear(), self.training
-        calls: dict[str, tuple[Tensor, Tensor]] = {}
-
-        def watch(name: str, layer: nn.Linear) -> torch.utils.hooks.RemovableHandle:
-            return layer.register_forward_hook(lambda _, read, out: calls.update({name: (read[0], out)}))
-
-        hooks = [watch(name, layer) for name, layer in linear.items()]
         try:
-            with torch.inference_mode():
+            with torch.inference_mode(), linear_calls() as calls:
                 logits = self.eval()._run(x)
         finally:
             self.train(training)
-            for hook in hooks:
-                hook.remove()
         problem = ""
         if logits.shape != (TRIED, classes):
             wanted = f"{classes} classes ask for ({TRIED}, {classes})"
@@ -106,7 +98,9 @@ class BodyNetwork(Network):
             problem = "probabilities: logits are asked for, as before its softmax"
         if problem:
             raise UnusableInput(f"{self.spec} gives {problem}")
-        found = [name for name, call in calls.items() if gives(*call, logits)]
+        names = {layer: name for name, layer in linear.items()}
+        latest = {call[0]: call for call in calls if call[0] in names}
+        found = [names[layer] for layer, call in latest.items() if gives(call, logits)]
         last = next(reversed(linear), None)
         self.layer = NO_LAYER if not found else "" if last in found else found[-1]
 
@@ -115,16 +109,16 @@ class BodyNetwork(Network):
         head = self.head
         if head is None:
             return self._run(x).float()
-        calls: list[tuple[Tensor, Tensor]] = []
-        with head.register_forward_hook(lambda _, inputs, output: calls.append((inputs[0], output))):
+        calls = list[Call]()
+        with head.register_forward_hook(lambda _, inputs, output: calls.append((head, inputs[0], output))):
             logits = self._run(x)
-        if not calls or not gives(*calls[-1], logits):
+        if not calls or not gives(calls[-1], logits):
             layer = self.layer or "that was defined last"
             raise UnusableInput(
                 f"{self.spec}: its nn.Linear {layer} does not give the logits (n, k) from features (n, d); "
                 f"name another as {self.spec}@LAYER, or {self.spec}@{NO_LAYER} for logits alone"
             )
-        return calls[-1][0].float()
+        return calls[-1][1].float()
 
     def _run(self, x: Tensor) -> Tensor:
         """Returns the module's logits; the module is the user's, so that anything may go wrong in it."""
