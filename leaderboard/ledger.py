@@ -64,25 +64,12 @@ _SCHEMA = (
 
 @dataclass(frozen=True)
 class Entry:
-    """One submission.
+    """One submission, with the team for which it counts now.
 
-    Attributes:
-        number: Number 1, 2, ... in the order of arrival.
-        time: Time in UTC.
-        team: Present name of the team for which it counts.
-        team_id: Id of that team, the same for every spelling of its name.
-        state: "active", or why the team no longer counts.
-        handed_in_by: Name of the team that handed it in, as it was then.
-        file: Name of the submitted file.
-        digest: Its SHA-256; "" if it was too large to read.
-        status: "scored" or "invalid".
-        public, private: RMSE in points at full precision by the newest solution; None if invalid.
-        scorer: Name and version of the scoring.
-        solution: SHA-256 of the solution against which it was scored.
-        final: True if it counts at the end: chosen by the team or, without a choice, one of its best
-            `FINALS` public scores, the earlier of equal ones.
-        hash: Hash of its row in the chain.
-        note: The team's remark; "" for none.
+    `state` is "active", or why that team no longer counts; `handed_in_by` is the name then. The `digest` is ""
+    if the file was too large to read; `public` and `private` are RMSE in points at full precision by the
+    newest solution, None if invalid. It is `final` if the team chose it or, without a choice, as one of its
+    best `FINALS` public scores, the earlier of equal ones; `hash` is that of its row in the chain.
     """
 
     number: int

@@ -31,23 +31,17 @@ class Standing:
     """One line of a board. The numbers that `standings` returns are rounded as they are published.
 
     Attributes:
-        name: Name of the team or the method.
         kind: "team"; "baseline", a method of the kit; or "yours", a method of whoever ran `unseen predict`.
         score: Score in points; nan if the team got no score. MAE and Spearman are nan with fewer than `FEW`
             predictions, and while the competition runs.
         errors: Errors on the scored rows (n,), in points; none while the competition runs.
-        team_id: Public id of the team; "" for a method.
         number: Number of the submission that counts; 0 for a baseline.
-        last_submission: Time in UTC, "YYYY-MM-DD hh:mm:ss"; "" for a baseline.
-        submissions: Number of the team's submissions, invalid ones included; 0 for a baseline.
         public: After the end, the line among the public standings; None before, and for baselines.
         further: RMSE of each metric that does not rank, then `Targets.group_scores`, in points; nan with
             fewer than `FEW` predictions.
         skill: Skill against `CONSTANT`, from the published scores; nan if there is no such baseline.
-        rank: Rank 1, 2, 2, 4, ...; None for a baseline, and for a team without a score.
-        low, high: Ends of the 95 % interval of the RMSE in points, rounded outwards to one decimal less; nan
-            if unknown.
-        best, worst: Ends of the 95 % interval of the rank among teams, or among methods; None if unknown.
+        low, high: Ends of the 95 % interval of the RMSE in points, rounded outwards to one decimal less.
+        best, worst: Ends of the 95 % interval of the rank among teams, or among methods.
         rank_groups: Numbers, from 1 on, of the rank groups of the line: two lines share one if and only if
             the paired test does not tell them apart; empty if unknown.
     """

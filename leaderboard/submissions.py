@@ -26,16 +26,10 @@ LONGEST_NOTE = 200
 
 @dataclass(frozen=True)
 class Receipt(Tabular):
-    """The answer to a valid submission, with further facts for the team.
+    """The answer to a valid submission: its public score if a team gets one, in words too, from so many `rows`.
 
-    Attributes:
-        number: Number of its entry in the ledger.
-        score: Public RMSE in points as the team gets it; None if there are no scores before the end.
-        answer: The score in words.
-        rows: Number of predictions from which the score is computed.
-        left: Number of further submissions that the team may make today; None for any number.
-        same: Number of the team's earlier submission of the same file; None if there is none.
-        created: True if the team was registered with this submission.
+    `left` is the number of further submissions today, None for any number; `same` that of the team's earlier
+    submission of the same file; `created` is True if the team was registered with this submission.
     """
 
     number: int
