@@ -66,8 +66,8 @@ _SCHEMA = (
 class Entry:
     """One submission, with the team for which it counts now.
 
-    `state` is "active", or why that team no longer counts; `handed_in_by` is the name then. The `digest` is ""
-    if the file was too large to read; `public` and `private` are RMSE in points at full precision by the
+    `state` is "active", or why that team no longer counts; `handed_in_by` is the name then. The `digest` is
+    "" if the file was too large to read; `public` and `private` are RMSE in points at full precision by the
     newest solution, None if invalid. It is `final` if the team chose it or, without a choice, as one of its
     best `FINALS` public scores, the earlier of equal ones; `hash` is that of its row in the chain.
     """

@@ -26,7 +26,7 @@ LONGEST_NOTE = 200
 
 @dataclass(frozen=True)
 class Receipt(Tabular):
-    """The answer to a valid submission: its public score if a team gets one, in words too, from so many `rows`.
+    """The answer to a valid submission: its public score if a team gets one, in words too, of `rows`.
 
     `left` is the number of further submissions today, None for any number; `same` that of the team's earlier
     submission of the same file; `created` is True if the team was registered with this submission.
