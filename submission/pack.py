@@ -11,7 +11,7 @@ from submission.errors import UnusableInput, unusable, why
 from submission.files import replacing, write_bytes
 
 RATIO, SMALL = 100, 64 << 20
-"""An archive may unpack to this many times its size, and this many bytes more: far above a competition's."""
+"""A file of an archive may be this many times its packed size, and this many bytes more; usual is 1.2."""
 
 
 def write_archive(competition: Competition, out: Path, beside: Sequence[Path] = ()) -> Path:
@@ -81,8 +81,9 @@ def unpacked(path: Path | str) -> Path:
 
 def _check_size(archive: zipfile.ZipFile, path: Path) -> None:
     """Refuse an archive that would unpack to more than is plausible, or than there is room for here."""
-    size = sum(entry.file_size for entry in archive.infolist())
-    if size > RATIO * path.stat().st_size + SMALL:
+    entries = archive.infolist()
+    size = sum(entry.file_size for entry in entries)
+    if any(entry.file_size > RATIO * entry.compress_size + SMALL for entry in entries):
         raise UnusableInput(f"{path} would unpack to {size:,} bytes, more than a competition's archive does")
     if size > (free := shutil.disk_usage(".").free):
         raise UnusableInput(f"{path} unpacks to {size:,} bytes, and {free:,} are free here: make room")
