@@ -11,7 +11,7 @@ from statistics import NormalDist
 import numpy as np
 
 from leaderboard.items import Items, read_items
-from leaderboard.standings import PAIR_DRAWS, decided_pairs, paired_rank_groups, sign_bound
+from leaderboard.standings import BOUND, PAIR_DRAWS, decided_pairs, paired_rank_groups, sign_bound
 from submission.arrays import FloatArray, IntArray
 from submission.errors import unusable
 from submission.metrics import FEWEST_FAMILIES, LEVEL, t_quantile
@@ -44,7 +44,7 @@ def compare(scores: Path, *, families: str = "", lower: bool = False, as_json: b
     if len(ranked.families) < FEWEST_FAMILIES:
         raise unusable(
             scores,
-            f"{len(ranked.families)} items or families of items in its rows: give {FEWEST_FAMILIES} or more",
+            f"{len(ranked.families)} items or families (a row is an item): give {FEWEST_FAMILIES} or more",
         )
     if empty := [name for name, row in zip(ranked.names, ranked.values, strict=True) if np.isnan(row).all()]:
         raise unusable(scores, f"no scores of {empty[0]!r}: leave it out")
@@ -81,10 +81,8 @@ class Ranked:
         """Returns the systems of a table, the same for every order of its rows."""
         there = ~np.isnan(items.scores).all(axis=0)
         scores = items.scores[:, there]
-        if items.families:
-            _, codes = np.unique(np.array(items.families, dtype=object)[there], return_inverse=True)
-        else:
-            codes = np.zeros(scores.shape[1], dtype=np.int64)
+        families = np.array(items.families or [""] * len(there))[there]
+        _, codes = np.unique(families, return_inverse=True)
         order = np.lexsort([*scores[np.argsort(items.systems)], codes])
         codes = codes[order] if items.families else np.arange(len(order))
         drawn = Families(codes, np.zeros(len(np.unique(codes)), dtype=np.int64))
@@ -121,7 +119,7 @@ class Ranked:
     def decimals(self) -> int:
         """The number of decimals at which a resolvable difference has two digits."""
         alone, _ = self.resolvable
-        return 1 - math.floor(math.log10(alone)) if alone > 0 else 2
+        return 1 - math.floor(math.log10(alone)) if alone else 2
 
     def rows(self) -> list[list[str]]:
         """Returns the cells of the table: means with their intervals, and groups."""
@@ -238,6 +236,7 @@ def resolvable(errors: FloatArray, families: int, pairs: int) -> tuple[float, fl
         return 0.0, 0.0
     error = float(np.median(errors))
     normal = NormalDist()
-    points = (normal.inv_cdf(1 - (1 - LEVEL) / 2 / tests) for tests in (1, pairs))
+    strict = pairs if (1 - LEVEL) / pairs >= 1 / PAIR_DRAWS else pairs * BOUND
+    points = (normal.inv_cdf(1 - (1 - LEVEL) / 2 / tests) for tests in (1, strict))
     alone, together = (t_quantile(families - 1, point) + normal.inv_cdf(POWER) for point in points)
     return alone * error, together * error

@@ -38,6 +38,8 @@ MISSING = ("", "nan", "na", "n/a", "null", "none")
 LARGEST = 1e100
 """Largest size of a score, whose square is still a number."""
 MOST_BYTES = 1 << 28
+"""Largest size of JSON lines, which may hold questions and answers, too."""
+EXCHANGE = "exchange rows and columns, so that a row is an item and a column a system"
 Row = tuple[int, Mapping[str, str]]
 """A line's number and its fields by column."""
 
@@ -56,14 +58,12 @@ def read_items(path: Path, families: str) -> Items:
     """Returns the scores in a CSV or in JSON lines, items x systems or long; `families` is a column or ""."""
     rows = _rows(path, families)
     columns = list(rows[0][1]) if rows else []
-    system, score = _named(SYSTEMS, columns), _named(SCORES, columns)
+    score = _named(SCORES, columns)
+    system = _named(SYSTEMS, columns)
     if system is None or all(_score(row[system]) is not None for _, row in rows):
         return _wide(path, rows, families)
     if score is None:
-        raise unusable(
-            path,
-            f"each row is one of the column {system!r}: give a row for each item, a column for each system",
-        )
+        raise unusable(path, f"its rows are systems, by the column {system!r}: {EXCHANGE}")
     items = [name for name in (_named(KEYS, columns), _named(TASKS, columns)) if name is not None]
     if not items:
         raise unusable(path, f"systems in {system!r}, but no column of items: call it item")
@@ -81,7 +81,7 @@ def _rows(path: Path, families: str) -> list[Row]:
     if not path.name.lower().endswith((".json", ".jsonl", ".ndjson")):
         return list(read_rows(path, [families] if families else []))
     rows = []
-    for number, line in enumerate(read_text(path, MOST_BYTES).splitlines(), 1):
+    for number, line in enumerate(read_text(path, MOST_BYTES).split("\n"), 1):
         try:
             record = json.loads(line) if line.strip() else {}
         except (ValueError, RecursionError):
@@ -107,6 +107,10 @@ def _wide(path: Path, rows: Sequence[Row], families: str) -> Items:
         raise unusable(
             path, "no scores: give a row for each item and a column for each system, separated by commas"
         )
+    if average := _named(AVERAGES, systems):
+        raise unusable(path, f"its rows look like systems, with means in the column {average!r}: {EXCHANGE}")
+    if len(systems) > len(items):
+        notes.append(f"More systems than items: if rows are systems, {EXCHANGE}.")
     scores = [[_checked(path, row, name, families) for row in items] for name in systems]
     names = [row[keys[0]] for _, row in items] if keys else []
     if all(map(str.isdecimal, names)) and keys:
@@ -124,8 +128,8 @@ def _keys(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
         (name for name in columns if name.lower() in KEYS), key=lambda name: KEYS.index(name.lower())
     )
     others = [name for name in columns if name not in named]
-    if not named and others and all(_score(row[others[0]]) is None for _, row in rows):
-        return others[:1]
+    if others and others[0] == columns[0] and all(_score(row[others[0]]) is None for _, row in rows):
+        return [*named, others[0]]
     shares = {name: _different([row[name] for _, row in rows]) for name in others}
     numbered = [name for name in others if shares[name] == 1]
     # Points may be different whole numbers by chance: then those of other systems nearly are, too.
@@ -148,7 +152,7 @@ def _long(path: Path, rows: Sequence[Row], families: str, columns: Sequence[str]
         item = tuple(row[key] for key in keys)
         families_of.setdefault(item, row.get(families, ""))
         cells.setdefault((row[system], item), []).append(_checked(path, (line, row), score, families))
-    systems = list(dict.fromkeys(name for name, _ in cells))
+    systems = sorted({name for name, _ in cells})
     scores = [[float(np.mean(cells.get((name, item), np.nan))) for item in families_of] for name in systems]
     notes.append(f"Read from rows of {', '.join(map(repr, keys))}, {system!r} and {score!r}.")
     if len(cells) < len(rows):
@@ -175,10 +179,9 @@ def _checked(path: Path, row: Row, column: str, families: str) -> float:
         return value
     if text.strip().casefold() in MISSING:
         return np.nan
-    large = f"{text!r} is too large"
-    problem = f"{text!r} is not a number"
-    hint = problem if families else f"{problem}; is it a column for --families?"
-    raise unusable(path, f"line {line}, column {column!r}: {large if NUMBER.fullmatch(text) else hint}")
+    problem = "is too large" if NUMBER.fullmatch(text) else "is not a number"
+    hint = "" if families or NUMBER.fullmatch(text) else "; is it a column for --families?"
+    raise unusable(path, f"line {line}, column {column!r}: {text!r} {problem}{hint}")
 
 
 def _score(text: str) -> float | None:

@@ -22,6 +22,8 @@ MOST = 20
 """Number of the best lines that are compared pair by pair."""
 PAIR_DRAWS = 20_000
 """Number of draws of signs for pairs: with 190 pairs, the smallest p-value has to be below 0.05 / 190."""
+BOUND = 1 / (2 * math.erfc(1))
+"""Smallest factor, 3.18, by which normal p-values bound those of signs (see `sign_bound`)."""
 Predictions = Mapping[int, Mapping[str, float]]
 """Predictions of submissions by their number, {id: fraction}."""
 
@@ -322,11 +324,11 @@ def _sums_at(rows: BoolArray, values: FloatArray, families: Families) -> tuple[I
 def sign_bound(size: FloatArray) -> FloatArray:
     """Returns an upper bound (p,) of the p-values of sign tests whose totals are `size` standard deviations.
 
-    It is 3.18 times the normal p-value (Bentkus & Dzindzalieta, "A Tight Gaussian Bound for Weighted Sums of
-    Rademacher Random Variables", Bernoulli 21, 2015).
+    It is `BOUND` times the normal p-value (Bentkus & Dzindzalieta, "A Tight Gaussian Bound for Weighted Sums
+    of Rademacher Random Variables", Bernoulli 21, 2015).
     """
     tails = np.array([math.erfc(each / math.sqrt(2)) for each in size])
-    return np.minimum(tails / (2 * math.erfc(1)), 1.0)
+    return np.minimum(tails * BOUND, 1.0)
 
 
 def _signs(count: int, rng: Generator) -> Iterator[FloatArray]:

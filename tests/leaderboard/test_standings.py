@@ -142,6 +142,18 @@ def test_with_many_families_the_paired_test_is_near_the_t_test() -> None:
     assert 2.0**-59 <= far.min() <= far.max() < 1e-12 < 1 / PAIR_DRAWS
 
 
+@pytest.mark.parametrize("count", [9, 40])
+def test_with_gaps_a_pair_is_tested_on_the_rows_of_both(count: int) -> None:
+    values = rng(4).normal([[0.0], [0.0], [0.5], [0.0]], 1, (4, count))
+    values[rng(5).random(values.shape) < 0.2] = np.nan
+    found = sign_test(values, singles(count), rng())
+    for one, other in ((0, 1), (0, 2), (1, 3), (2, 3)):
+        shared = ~np.isnan(values[one] + values[other])
+        pair = values[[one, other]][:, shared]
+        alone = sign_test(pair, singles(int(shared.sum())), rng(6))[0, 1]
+        assert found[one, other] == pytest.approx(alone, abs=1e-9 if count == 9 else 0.02)
+
+
 @given(st.lists(st.floats(0, 1), max_size=9))
 def test_holms_adjustment_is_its_definition(values: list[float]) -> None:
     for value, found in zip(values, holm(np.array(values)), strict=True):
