@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from statistics import NormalDist
 
@@ -41,13 +42,10 @@ def compare(scores: Path, *, families: str = "", lower: bool = False, as_json: b
     """
     items = read_items(scores, families)
     ranked = Ranked.of(items, lower)
-    if len(ranked.families) < FEWEST_FAMILIES:
-        raise unusable(
-            scores,
-            f"{len(ranked.families)} items or families (a row is an item): give {FEWEST_FAMILIES} or more",
-        )
-    if empty := [name for name, row in zip(ranked.names, ranked.values, strict=True) if np.isnan(row).all()]:
-        raise unusable(scores, f"no scores of {empty[0]!r}: leave it out")
+    for name, count in zip(ranked.names, family_counts(ranked.values, ranked.families), strict=True):
+        if count < FEWEST_FAMILIES:
+            few = f"{name!r} has scores on {count} items or families (a row is an item)"
+            raise unusable(scores, f"{few}: give {FEWEST_FAMILIES} or more, or leave it out")
     best = "lower" if lower else "higher"
     sentences = [*ranked.sentences(best), *items.notes]
     if as_json:
@@ -81,8 +79,8 @@ class Ranked:
         """Returns the systems of a table, the same for every order of its rows."""
         there = ~np.isnan(items.scores).all(axis=0)
         scores = items.scores[:, there]
-        families = np.array(items.families or [""] * len(there))[there]
-        _, codes = np.unique(families, return_inverse=True)
+        kinds = np.array(list(items.families) or [""] * items.scores.shape[1])
+        _, codes = np.unique(kinds[there], return_inverse=True)
         order = np.lexsort([*scores[np.argsort(items.systems)], codes])
         codes = codes[order] if items.families else np.arange(len(order))
         drawn = Families(codes, np.zeros(len(np.unique(codes)), dtype=np.int64))
@@ -173,12 +171,8 @@ def runs(numbers: Sequence[int]) -> str:
     >>> runs((1, 2, 4, 5, 6, 7))
     '1 2 4-7'
     """
-    found: list[list[int]] = []
-    for number in numbers:
-        if found and found[-1][-1] == number - 1:
-            found[-1].append(number)
-        else:
-            found.append([number])
+    rows = groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])
+    found = [[number for _, number in row] for _, row in rows]
     return " ".join(f"{run[0]}-{run[-1]}" if len(run) > 2 else " ".join(map(str, run)) for run in found)
 
 
@@ -189,7 +183,7 @@ def _means(values: FloatArray) -> FloatArray:
     return np.where(count, np.where(there, values, 0).sum(axis=-1) / np.maximum(count, 1), np.nan)
 
 
-def _family_counts(values: FloatArray, families: Families) -> IntArray:
+def family_counts(values: FloatArray, families: Families) -> IntArray:
     """Returns the numbers (...) of families with a value that is not nan, of values (..., n)."""
     return np.asarray((families.sums(np.isfinite(values).astype(np.float64)) > 0).sum(axis=-1))
 
@@ -201,26 +195,29 @@ def standard_error(values: FloatArray, families: Families) -> FloatArray:
     Sampling Techniques, 1977, 2.11).
     """
     there = np.isfinite(values)
-    count = np.maximum(_family_counts(values, families), 2)
+    count = np.maximum(
+        family_counts(values, families), 2
+    )  # of pairs that share one or none, nothing is known
     apart = families.sums(np.nan_to_num(values - _means(values)[..., None]))
     spread = np.sqrt(count / (count - 1) * (apart**2).sum(axis=-1))
     return np.asarray(spread / np.maximum(there.sum(axis=-1), 1))
 
 
 def interval(values: FloatArray, families: Families) -> tuple[FloatArray, FloatArray]:
-    """Returns the ends (...) of the 95 % intervals of the means of values (..., n), nan where missing.
+    """Returns the ends (s,) of the 95 % intervals of the means of values (s, n), nan where missing.
 
     They are Student's t over families. Where all values lie in [0, 1], so do the ends, which are Wilson's
     (Journal of the American Statistical Association 22, 1927), with the number of independent items that has
     this error (Korn & Graubard, Survey Methodology 24, 1998), or that of families if all values are equal.
     """
     mean, error = _means(values), standard_error(values, families)
-    point = t_quantile(len(families) - 1)
+    counts = family_counts(values, families)
+    point = np.array([t_quantile(count - 1) for count in counts.tolist()])
     if np.nanmin(values) < 0 or np.nanmax(values) > 1:
         return mean - point * error, mean + point * error
     variance = mean * (1 - mean)
     varied = error > 1e-12
-    share = np.where(varied, error**2 / np.where(varied, variance, 1), 1 / _family_counts(values, families))
+    share = np.where(varied, error**2 / np.where(varied, variance, 1), 1 / counts)
     share *= point**2
     centre = (mean + share / 2) / (1 + share)
     half = np.sqrt(variance * share + share**2 / 4) / (1 + share)
