@@ -38,7 +38,7 @@ MISSING = ("", "nan", "na", "n/a", "null", "none")
 LARGEST = 1e100
 """Largest size of a score, whose square is still a number."""
 MOST_BYTES = 1 << 28
-"""Largest size of JSON lines, which may hold questions and answers, too."""
+"""Largest size of a table: JSON lines may hold questions and answers, too."""
 EXCHANGE = "exchange rows and columns, so that a row is an item and a column a system"
 Row = tuple[int, Mapping[str, str]]
 """A line's number and its fields by column."""
@@ -79,7 +79,7 @@ def _named(names: Sequence[str], columns: Sequence[str]) -> str | None:
 def _rows(path: Path, families: str) -> list[Row]:
     """Returns the rows of a CSV or the records of JSON lines, each with all columns."""
     if not path.name.lower().endswith((".json", ".jsonl", ".ndjson")):
-        return list(read_rows(path, [families] if families else []))
+        return list(read_rows(path, [families] if families else [], MOST_BYTES))
     rows = []
     for number, line in enumerate(read_text(path, MOST_BYTES).split("\n"), 1):
         try:
@@ -125,21 +125,18 @@ def _wide(path: Path, rows: Sequence[Row], families: str) -> Items:
 def _keys(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
     """Returns the columns that name items: by their name, a first column of texts, or different numbers."""
     named = sorted(
-        (name for name in columns if name.lower() in KEYS), key=lambda name: KEYS.index(name.lower())
+        {name for name in columns if name.lower() in KEYS}, key=lambda name: KEYS.index(name.lower())
     )
     others = [name for name in columns if name not in named]
     if others and others[0] == columns[0] and all(_score(row[others[0]]) is None for _, row in rows):
         return [*named, others[0]]
-    shares = {name: _different([row[name] for _, row in rows]) for name in others}
+    numbers = {name: [row[name] for _, row in rows] for name in others}
+    whole = {name: all(map(str.isdecimal, texts)) for name, texts in numbers.items()}
+    shares = {name: len(set(numbers[name])) / len(rows) if whole[name] else 0.0 for name in others}
     numbered = [name for name in others if shares[name] == 1]
     # Points may be different whole numbers by chance: then those of other systems nearly are, too.
     alone = all(shares[name] <= 0.5 for name in others if name not in numbered)
     return [*named, *numbered] if alone and len(numbered) < len(others) else named
-
-
-def _different(texts: Sequence[str]) -> float:
-    """Returns the share of different ones among whole numbers; 0 for anything else."""
-    return len(set(texts)) / len(texts) if all(map(str.isdecimal, texts)) else 0.0
 
 
 def _long(path: Path, rows: Sequence[Row], families: str, columns: Sequence[str]) -> Items:

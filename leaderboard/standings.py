@@ -304,11 +304,11 @@ def sign_test(values: FloatArray, families: Families, rng: Generator) -> FloatAr
     gaps = [_sums_at(rows, filled, families) for rows in missing] if missing.any() else []
     draws = 0
     for signs in _signs(len(families), rng):
-        draws += len(signs)
-        drawn = sums @ signs.T
+        draws += signs.shape[1]
+        drawn = sums @ signs
         shared = np.broadcast_to(drawn, (len(values), *drawn.shape))  # totals on the rows that each line has
         if gaps:
-            shared = np.stack([drawn - extra @ signs[:, touched].T for touched, extra in gaps])
+            shared = np.stack([drawn - extra @ signs[touched] for touched, extra in gaps])
         for line in range(len(values) - 1):
             totals = np.abs(shared[line + 1 :, line] - shared[line, line + 1 :])
             reached[line, line + 1 :] += (totals >= total[line, line + 1 :, None]).sum(axis=1)
@@ -332,14 +332,14 @@ def sign_bound(size: FloatArray) -> FloatArray:
 
 
 def _signs(count: int, rng: Generator) -> Iterator[FloatArray]:
-    """Yield all signs (b, count) of so many families, or random ones, in blocks; the first are all 1."""
+    """Yield all signs (count, b) of so many families, or random ones, in blocks; the first are all 1."""
     exact = 2**count <= PAIR_DRAWS
     draws = 2**count if exact else PAIR_DRAWS
-    for start in range(0, draws, 200):
-        places = np.arange(start, min(start + 200, draws))[:, None]
+    for start in range(0, draws, 100):
+        places = np.arange(start, min(start + 100, draws))[:, None]
         random = np.unpackbits(rng.integers(256, size=(len(places), count // 8 + 1), dtype=np.uint8), axis=1)
         minus = places >> np.arange(count) & 1 if exact else random[:, :count] * (places > 0)
-        yield 1.0 - 2.0 * minus
+        yield np.ascontiguousarray(1.0 - 2.0 * minus.T)
 
 
 def holm(values: FloatArray) -> FloatArray:
