@@ -1,179 +1,239 @@
 """Which differences between the columns of a table are real: the board's statistics for any benchmark."""
 
+import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from statistics import NormalDist
 
 import numpy as np
 
-from leaderboard.standings import MOST, decided_pairs, paired_rank_groups
-from submission.arrays import FloatArray
+from leaderboard.items import Items, read_items
+from leaderboard.standings import BOUND, PAIR_DRAWS, decided_pairs, paired_rank_groups, sign_bound
+from submission.arrays import FloatArray, IntArray
 from submission.errors import unusable
-from submission.files import read_rows
 from submission.metrics import FEWEST_FAMILIES, LEVEL, t_quantile
 from submission.page import harmless
-from submission.parser import NUMBER
 from submission.random import BOOTSTRAP
 from submission.scoretable import Families
 from submission.table import cell, text_table
 
-VERDICTS = {"true": 1.0, "pass": 1.0, "passed": 1.0, "false": 0.0, "fail": 0.0, "failed": 0.0}
-"""Scores of words, in lower case."""
-MISSING = ("", "nan", "na", "n/a", "null", "none")
-"""Words for a score that is missing, in lower case."""
-LARGEST = 1e100
-"""Largest size of a score, whose square is still a number."""
 POWER = 0.8
 """Probability with which a difference that counts as resolvable is found."""
 
 
-def compare(scores: Path, *, families: str = "", lower: bool = False) -> str:
+def compare(scores: Path, *, families: str = "", lower: bool = False, as_json: bool = False) -> str:
     """Say which of a benchmark's systems can be told apart.
 
-    The file is a CSV with a row for each item and a column of numbers for each system; a first column of
-    texts, or named item or id, names the items. Prints each system's mean with its interval, which pairs a
-    paired test tells apart after Holm's correction, and the difference that so many items can resolve.
+    The file is a CSV with a row for each item and a column of numbers for each system, or with a row for each
+    item and system; or such rows as JSON lines. A first column of texts, one named as item or doc_id, and one
+    of different whole numbers name the items; items of one name are a family. Prints each system's mean with
+    its interval, which pairs a paired test tells apart after Holm's correction, and the difference that so
+    many items can resolve.
 
     Args:
         scores: Table, items x systems.
         families: Column of what items share, such as their source; "" for none.
         lower: True if lower is better, as for errors.
+        as_json: True for a JSON object in place of text.
     """
-    names, values, kinds = read_scores(scores, families)
-    drawn = Families.of(kinds, ["all"] * len(kinds))
-    if len(drawn) < FEWEST_FAMILIES:
-        raise unusable(scores, f"{len(drawn)} independent items or families: give {FEWEST_FAMILIES} or more")
-    sign = 1 if lower else -1
-    order = np.argsort(sign * values.mean(axis=1), kind="stable")
-    ranked = Ranked([names[place] for place in order], values[order], drawn)
-    items = f"{len(kinds)} items of {len(drawn)} families" if families else f"{len(kinds)} items"
-    return "\n".join([text_table(ranked.rows()), "", *ranked.sentences(items, lower)])
+    items = read_items(scores, families)
+    ranked = Ranked.of(items, lower)
+    for name, count in zip(ranked.names, family_counts(ranked.values, ranked.families), strict=True):
+        if count < FEWEST_FAMILIES:
+            few = f"{name!r} has scores on {count} items or families (a row is an item)"
+            raise unusable(scores, f"{few}: give {FEWEST_FAMILIES} or more, or leave it out")
+    best = "lower" if lower else "higher"
+    sentences = [*ranked.sentences(best), *items.notes]
+    if as_json:
+        return json.dumps({"systems": [asdict(system) for system in ranked.systems], "notes": sentences})
+    return "\n".join([text_table(ranked.rows()), "", *sentences])
+
+
+@dataclass(frozen=True)
+class System:
+    """A system's mean over its own items, the ends of its interval, and its rank groups."""
+
+    name: str
+    items: int
+    mean: float
+    low: float
+    high: float
+    rank_groups: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """Systems, the best first, with their scores (s, n) and the families of the n items."""
+    """Systems, the best first, with their scores (s, n), nan where missing, and the families of the items."""
 
     names: Sequence[str]
     values: FloatArray
     families: Families
+    grouped: bool
+
+    @classmethod
+    def of(cls, items: Items, lower: bool) -> "Ranked":
+        """Returns the systems of a table, the same for every order of its rows."""
+        there = ~np.isnan(items.scores).all(axis=0)
+        scores = items.scores[:, there]
+        kinds = np.array(list(items.families) or [""] * items.scores.shape[1])
+        _, codes = np.unique(kinds[there], return_inverse=True)
+        order = np.lexsort([*scores[np.argsort(items.systems)], codes])
+        codes = codes[order] if items.families else np.arange(len(order))
+        drawn = Families(codes, np.zeros(len(np.unique(codes)), dtype=np.int64))
+        means = _means(scores[:, order])
+        best = np.argsort(means if lower else -means, kind="stable")
+        names = [items.systems[place] for place in best]
+        return cls(names, scores[:, order][best], drawn, bool(items.families))
 
     @cached_property
-    def rank_groups(self) -> list[tuple[int, ...]]:
-        """The rank groups of each system: two that share one are not told apart."""
-        return paired_rank_groups(self.families.sums(self.values), BOOTSTRAP(0))
+    def systems(self) -> list[System]:
+        """The systems' means, intervals and rank groups; two that share one are not told apart."""
+        groups = paired_rank_groups(self.values, self.families, BOOTSTRAP(0))
+        low, high = interval(self.values, self.families)
+        counts = np.isfinite(self.values).sum(axis=1).tolist()
+        columns = (self.names, counts, _means(self.values).tolist(), low.tolist(), high.tolist(), groups)
+        return [System(*row) for row in zip(*columns, strict=True)]
 
     @cached_property
     def resolvable(self) -> tuple[float, float]:
-        """The differences of `resolvable` for the pairs that are compared."""
-        first, second = np.triu_indices(min(len(self.values), MOST), 1)
-        return resolvable(self.values[first] - self.values[second], self.families)
+        """The differences of `resolvable` for the pairs that vary; 0 if there is none."""
+        pairs = [
+            standard_error(one - self.values[place + 1 :], self.families)
+            for place, one in enumerate(self.values[:-1])
+        ]
+        errors = np.concatenate([np.zeros(0), *pairs])
+        return resolvable(errors[errors > 0], len(self.families), self.pairs)
+
+    @property
+    def pairs(self) -> int:
+        """The number of pairs of systems."""
+        return math.comb(len(self.values), 2)
 
     @property
     def decimals(self) -> int:
         """The number of decimals at which a resolvable difference has two digits."""
         alone, _ = self.resolvable
-        return 1 - math.floor(math.log10(alone)) if alone > 0 else 2
+        return 1 - math.floor(math.log10(alone)) if alone else 2
 
     def rows(self) -> list[list[str]]:
         """Returns the cells of the table: means with their intervals, and groups."""
-        half = t_quantile(len(self.families) - 1) * standard_error(self.values, self.families)
-        rows = [["system", "mean", f"{100 * LEVEL:.0f} % interval", "rank group"]]
-        for name, mean, around, groups in zip(
-            self.names, self.values.mean(axis=1), half, self.rank_groups, strict=True
-        ):
-            ends = " to ".join(cell(end, self.decimals) for end in (mean - around, mean + around))
-            rows.append([harmless(name), cell(mean, self.decimals), ends, " ".join(map(str, groups))])
-        return rows
+        rows = [["system", "mean", f"{100 * LEVEL:.0f} % interval", "rank group", "items"]]
+        for system in self.systems:
+            ends = " to ".join(cell(end, self.decimals) for end in (system.low, system.high))
+            mean = cell(system.mean, self.decimals)
+            rows.append([harmless(system.name), mean, ends, runs(system.rank_groups), str(system.items)])
+        complete = not np.isnan(self.values).any()
+        return [row[:-1] for row in rows] if complete else rows
 
-    def sentences(self, items: str, lower: bool) -> list[str]:
-        """Returns what the table says, and which differences so many `items` can resolve."""
-        best = "lower" if lower else "higher"
-        about = f"{items}; {best} is better. Systems that share a rank group are not told apart."
-        pairs = math.comb(min(len(self.values), MOST), 2)
-        if not pairs:
-            return [about]
-        most = f" The first {MOST} systems are compared." if len(self.values) > MOST else ""
+    def sentences(self, best: str) -> list[str]:
+        """Returns what the table says, and which differences so many items can resolve."""
+        count, missing = self.values.shape[1], int(np.isnan(self.values).sum())
+        items = f"{count} items of {len(self.families)} families" if self.grouped else f"{count} items"
+        said = [f"{items}; {best} is better. Systems that share a rank group are not told apart."]
+        if self.pairs:
+            said.append(decided_pairs(system.rank_groups for system in self.systems))
         alone, _ = self.resolvable
-        found = f"With {items}, a true difference of {cell(alone, self.decimals)} would be found"
-        all_pairs = f" if only this pair is compared, and {self._reach(pairs)}" if pairs > 1 else ""
-        often = f"{10 * POWER:.0f} times in 10"
-        return [about, f"{decided_pairs(self.rank_groups)}{most}", f"{found} {often}{all_pairs}."]
+        if alone:
+            found = f"With {items}, a true difference of {cell(alone, self.decimals)} would be found"
+            all_pairs = f" if only this pair is compared, and {self._reach()}" if self.pairs > 1 else ""
+            said.append(f"{found} {10 * POWER:.0f} times in 10{all_pairs}.")
+        if missing:
+            said.append(
+                f"Missing scores: {missing}. Means are over a system's items, tests over those of both."
+            )
+        return [*said, *self._identical()]
 
-    def _reach(self, pairs: int) -> str:
-        """Returns the difference that is found if so many pairs are compared, in words."""
-        smallest = 2.0 ** (1 - len(self.families))  # p-value of the paired test
-        if smallest * pairs > 1 - LEVEL:
-            return f"none if all {pairs} pairs are: too few items or families"
+    def _identical(self) -> list[str]:
+        """Returns sentences about systems with the same scores."""
+        alike: dict[bytes, list[str]] = {}
+        for name, row in zip(self.names, self.values, strict=True):
+            alike.setdefault(row.tobytes(), []).append(harmless(name))
+        return [f"{', '.join(names)} are identical." for names in alike.values() if len(names) > 1]
+
+    def _reach(self) -> str:
+        """Returns the difference that is found if all pairs are compared, in words."""
+        count = len(self.families)
+        drawn = 2.0 ** (1 - count) if 2**count <= PAIR_DRAWS else 1 / PAIR_DRAWS
+        smallest = min(drawn, float(sign_bound(np.sqrt([count]))[0]))
+        if smallest * self.pairs > 1 - LEVEL:
+            return f"none if all {self.pairs} pairs are: too few items or families"
         _, together = self.resolvable
-        return f"{cell(together, self.decimals)} if all {pairs} pairs are"
+        return f"{cell(together, self.decimals)} if all {self.pairs} pairs are"
 
 
-def read_scores(path: Path, families: str) -> tuple[list[str], FloatArray, list[str]]:
-    """Returns the names of s systems, their scores (s, n), and the name of each of n items' family."""
-    rows = list(read_rows(path, [families] if families else []))
-    names = [name for name in (rows[0][1] if rows else ()) if name != families]
-    if names and (
-        names[0].lower() in ("", "id", "item", "unnamed: 0")
-        or all(_score(row[names[0]]) is None for _, row in rows)
-    ):
-        del names[0]
-    if not names:
-        raise unusable(
-            path, "no scores: give a row for each item and a column for each system, separated by commas"
-        )
-    for line, row in rows:
-        for name in names:
-            if _score(row[name]) is None:
-                raise unusable(path, f"line {line}, column {name!r}: {_no_number(row[name], families)}")
-    values = np.array([[_score(row[name]) for _, row in rows] for name in names], dtype=np.float64)
-    return names, values, [row[families] if families else str(line) for line, row in rows]
+def runs(numbers: Sequence[int]) -> str:
+    """Returns ascending numbers as text, three or more in a row by their ends.
+
+    >>> runs((1, 2, 4, 5, 6, 7))
+    '1 2 4-7'
+    """
+    rows = groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])
+    found = [[number for _, number in row] for _, row in rows]
+    return " ".join(f"{run[0]}-{run[-1]}" if len(run) > 2 else " ".join(map(str, run)) for run in found)
 
 
-def _no_number(text: str, families: str) -> str:
-    """Returns what is wrong with a field that is no score."""
-    if text.strip().casefold() in MISSING:
-        return "an empty cell: remove this item, or fill in a score"
-    if NUMBER.fullmatch(text.strip()):
-        return f"{text!r} is too large"
-    problem = f"{text!r} is not a number"
-    return problem if families else f"{problem}; is it a column for --families?"
+def _means(values: FloatArray) -> FloatArray:
+    """Returns the means (...) of values (..., n) that are there, nan if none is."""
+    there = np.isfinite(values)
+    count = there.sum(axis=-1)
+    return np.where(count, np.where(there, values, 0).sum(axis=-1) / np.maximum(count, 1), np.nan)
 
 
-def _score(text: str) -> float | None:
-    """Returns the score in a field: a number, a share in percent, or a verdict; None for anything else."""
-    plain = text.strip().casefold()
-    if plain in VERDICTS:
-        return VERDICTS[plain]
-    if not NUMBER.fullmatch(plain.removesuffix("%")):
-        return None
-    score = float(plain.removesuffix("%")) / (100 if plain.endswith("%") else 1)
-    return score if abs(score) <= LARGEST else None
+def family_counts(values: FloatArray, families: Families) -> IntArray:
+    """Returns the numbers (...) of families with a value that is not nan, of values (..., n)."""
+    return np.asarray((families.sums(np.isfinite(values).astype(np.float64)) > 0).sum(axis=-1))
 
 
 def standard_error(values: FloatArray, families: Families) -> FloatArray:
     """Returns the standard errors (...) of the means of values (..., n), from how families' means vary.
 
-    It is that of a ratio of sums over families of unequal sizes (Cochran, Sampling Techniques, 1977, 2.11).
+    Values that are nan are left out. It is that of a ratio of sums over families of unequal sizes (Cochran,
+    Sampling Techniques, 1977, 2.11).
     """
-    count = len(families)
-    mean = values.mean(axis=-1, keepdims=True)
-    apart = families.sums(values) - mean * families.sizes
-    return np.asarray(np.sqrt(count / (count - 1) * (apart**2).sum(axis=-1)) / values.shape[-1])
+    there = np.isfinite(values)
+    count = np.maximum(
+        family_counts(values, families), 2
+    )  # of pairs that share one or none, nothing is known
+    apart = families.sums(np.nan_to_num(values - _means(values)[..., None]))
+    spread = np.sqrt(count / (count - 1) * (apart**2).sum(axis=-1))
+    return np.asarray(spread / np.maximum(there.sum(axis=-1), 1))
 
 
-def resolvable(differences: FloatArray, families: Families) -> tuple[float, float]:
+def interval(values: FloatArray, families: Families) -> tuple[FloatArray, FloatArray]:
+    """Returns the ends (s,) of the 95 % intervals of the means of values (s, n), nan where missing.
+
+    They are Student's t over families. Where all values lie in [0, 1], so do the ends, which are Wilson's
+    (Journal of the American Statistical Association 22, 1927), with the number of independent items that has
+    this error (Korn & Graubard, Survey Methodology 24, 1998), or that of families if all values are equal.
+    """
+    mean, error = _means(values), standard_error(values, families)
+    counts = family_counts(values, families)
+    point = np.array([t_quantile(count - 1) for count in counts.tolist()])
+    if np.nanmin(values) < 0 or np.nanmax(values) > 1:
+        return mean - point * error, mean + point * error
+    variance = mean * (1 - mean)
+    varied = error > 1e-12
+    share = np.where(varied, error**2 / np.where(varied, variance, 1), 1 / counts)
+    share *= point**2
+    centre = (mean + share / 2) / (1 + share)
+    half = np.sqrt(variance * share + share**2 / 4) / (1 + share)
+    return np.maximum(centre - half, 0), np.minimum(centre + half, 1)
+
+
+def resolvable(errors: FloatArray, families: int, pairs: int) -> tuple[float, float]:
     """Returns the mean difference found with `POWER` in one pair alone, and in the first of Holm's tests.
 
-    `differences` (p, n) are those of p pairs, of which the one with the median standard error counts.
+    Of the standard errors (p,) of pairs' differences the median counts; both are 0 if there is none.
     """
-    if not len(differences):
+    if not len(errors):
         return 0.0, 0.0
-    error = float(np.median(standard_error(differences, families)))
+    error = float(np.median(errors))
     normal = NormalDist()
-    points = (normal.inv_cdf(1 - (1 - LEVEL) / 2 / tests) for tests in (1, len(differences)))
-    alone, together = (t_quantile(len(families) - 1, point) + normal.inv_cdf(POWER) for point in points)
+    strict = pairs if (1 - LEVEL) / pairs >= 1 / PAIR_DRAWS else pairs * BOUND
+    points = (normal.inv_cdf(1 - (1 - LEVEL) / 2 / tests) for tests in (1, strict))
+    alone, together = (t_quantile(families - 1, point) + normal.inv_cdf(POWER) for point in points)
     return alone * error, together * error

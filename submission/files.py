@@ -207,9 +207,11 @@ def csv_text(rows: Iterable[Iterable[object]]) -> str:
     return stream.getvalue()
 
 
-def read_rows(path: Path, required: Collection[str]) -> Iterator[tuple[int, dict[str, str]]]:
+def read_rows(
+    path: Path, required: Collection[str], most: int = MAX_BYTES
+) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the rows of a CSV file, each with its line number and stripped fields; missing fields are ""."""
-    rows = csv.DictReader(io.StringIO(read_text(path)), restval="", strict=True)
+    rows = csv.DictReader(io.StringIO(read_text(path, most)), restval="", strict=True)
     try:
         header = [str(name).strip() for name in rows.fieldnames or ()]
         if missing := [name for name in required if name not in header]:

@@ -90,7 +90,9 @@ class Families:
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Returns the sums of `values` (..., n) over the sets of each family (..., g)."""
-        return values @ (self.codes[:, None] == np.arange(len(self))).astype(np.float64)
+        order = np.argsort(self.codes, kind="stable")
+        starts = np.searchsorted(self.codes[order], np.arange(len(self)))
+        return np.asarray(np.add.reduceat(values[..., order], starts, axis=-1))
 
     @property
     def sizes(self) -> FloatArray:

@@ -1,11 +1,14 @@
 """`compare`: means, intervals and decisions against SciPy, on tables of items x systems."""
 
+import json
+import time
+
 import numpy as np
 import pytest
 from command_line import run
 from scipy import stats
 
-from leaderboard.compare import compare, resolvable, standard_error
+from leaderboard.compare import compare, interval, resolvable, runs, standard_error
 from submission.errors import UnusableInput
 from submission.scoretable import Families
 
@@ -48,7 +51,7 @@ def test_families_count_as_one_and_too_few_of_them_decide_nothing(tmp_path):
 def test_a_resolvable_difference_is_found_four_times_in_five():
     rng, items = np.random.default_rng(3), Families.of([str(i) for i in range(30)], ["all"] * 30)
     noise = rng.normal(size=(2000, 30))
-    alone, _ = resolvable(noise, items)
+    alone, _ = resolvable(standard_error(noise, items), 30, 2000)
     assert standard_error(noise, items) == pytest.approx(stats.sem(noise, axis=1))
     assert (stats.ttest_1samp(noise + alone, 0, axis=1).pvalue < 0.05).mean() == pytest.approx(0.8, abs=0.03)
 
@@ -56,11 +59,11 @@ def test_a_resolvable_difference_is_found_four_times_in_five():
 @pytest.mark.parametrize("pairs", [1, 3, 45])
 def test_the_first_of_holms_tests_has_a_share_of_the_level(pairs):
     """Of m tests, the smallest p-value has to be below 0.05 / m."""
-    items = Families.of([str(i) for i in range(30)], ["all"] * 30)
-    differences = np.random.default_rng(4).normal(size=(pairs, 30))
-    error = np.median(stats.sem(differences, axis=1))
+    errors = np.random.default_rng(4).uniform(1, 2, pairs)
     expected = [stats.t.ppf(1 - 0.05 / 2 / tests, 29) + stats.norm.ppf(0.8) for tests in (1, pairs)]
-    assert resolvable(differences, items) == pytest.approx([error * each for each in expected], rel=1e-6)
+    assert resolvable(errors, 30, pairs) == pytest.approx(
+        [np.median(errors) * each for each in expected], rel=1e-6
+    )
 
 
 def test_verdicts_and_percentages_are_scores(tmp_path):
@@ -83,11 +86,17 @@ def test_verdicts_and_percentages_are_scores(tmp_path):
     ("text", "word"),
     [
         ("item,a\n", "no scores"),
-        ("item,a\nq1,1\nq2,\n", "line 3, column 'a': an empty cell: remove this item"),
-        ("item,a\nq1,1\nq2,nan\n", "line 3, column 'a': an empty cell"),
+        (
+            "item,a,b\n" + "".join(f"q{i},1,\n" for i in range(6)),
+            "'b' has scores on 0 items .*: give 6 or more",
+        ),
+        ("item,a\n" + "".join(f"q{i},\n" for i in range(6)), "'a' has scores on 0 items"),
+        ("model,mmlu,arc\nx,5,4\ny,6,4\n", "its rows are systems, by the column 'model': exchange rows"),
+        (",mmlu,arc,Average\nx,5,4,4.5\ny,6,4,5\n", "its rows look like systems, .* column 'Average'"),
+        ("model,score\nx,1\ny,0\n", "no column of items"),
         ("item,a\nq1,1\nq2,1e308\n", "line 3, column 'a': '1e308' is too large"),
         ("a,source\n1,x\n2,y\n", "'x' is not a number; is it a column for families"),
-        ("a,b\n1,2\n2,3\n", "give 6 or more"),
+        ("a,b\n1,2\n2,3\n", "on 2 items .* give 6 or more"),
         ("a,b\nq1,1,2\nq2,2,3\n", "line 2: more fields than the header"),
         ("item;a;b\nq1;1,5;2,5\n", "line 2: more fields than the header"),
         ("item;a;b\nq1;1;2\n", "separated by commas"),
@@ -99,3 +108,130 @@ def test_what_is_no_table_of_scores_is_refused(tmp_path, text, word):
     with pytest.raises(UnusableInput, match=word):
         compare(tmp_path / "scores.csv")
     assert run("compare", str(tmp_path / "scores.csv"), check=False).code == 2
+
+
+def as_json(path, **options):
+    """What `compare` finds in a table, by system, and what it says."""
+    found = json.loads(compare(path, as_json=True, **options))
+    return {system.pop("name"): system for system in found["systems"]}, " ".join(found["notes"])
+
+
+def drawn(seed=0, count=40):
+    """Scores of 0 and 1 (n, 3)."""
+    return (np.random.default_rng(seed).random((count, 3)) < [0.4, 0.6, 0.9]).astype(int)
+
+
+def test_all_forms_of_a_table_say_the_same(tmp_path):
+    """Wide and long CSV and JSON lines, whatever the keys are called and the order of the rows."""
+    values = drawn()
+    expected, _ = as_json(written(tmp_path / "wide.csv", values))
+    for key in ("doc_id", "Question_ID", "number"):
+        rows = [f"{row[0]},{7 * i},{row[1]},{row[2]}" for i, row in enumerate(values)]
+        (tmp_path / "key.csv").write_text("\n".join([f"a,{key},b,c", *rows[::-1]]))
+        found, said = as_json(tmp_path / "key.csv")
+        assert found == expected
+        assert f"The column {key!r} names the items" in said
+    records = [
+        {"doc_id": i % 20, "task": i // 20, "doc": {"q": "\u2028"}, "model": name, "acc": float(values[i, j])}
+        for i in range(40)
+        for j, name in enumerate("abc")
+    ]
+    lines = [json.dumps(record, ensure_ascii=False) for record in records]
+    (tmp_path / "long.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    assert as_json(tmp_path / "long.jsonl")[0] == expected
+    rows = [f"{r['task']},{r['doc_id']},{r['model']},{r['acc']}" for r in records]
+    (tmp_path / "long.csv").write_text("\n".join(["subject,id,Model,score", *rows, "0,mean,a,0.5"]))
+    found, said = as_json(tmp_path / "long.csv")
+    assert found == expected
+    assert "Line 122 ('mean') is left out" in said
+    repeated = tmp_path / "again.csv"
+    repeated.write_text("\n".join(["subject,id,Model,score", *rows, *rows]))
+    found, said = as_json(repeated)
+    assert found == expected
+    assert "averaged" in said
+    answer = run("compare", str(tmp_path / "long.jsonl"), "--json")
+    assert json.loads(answer.text)["systems"][0]["name"] == next(iter(expected))
+    (tmp_path / "broken.jsonl").write_text('{"a": 1}\n[')
+    with pytest.raises(UnusableInput, match="line 2 is no JSON object"):
+        compare(tmp_path / "broken.jsonl")
+
+
+def test_repeated_items_are_families_and_averages_no_items(tmp_path):
+    values = drawn(1)
+    expected, _ = as_json(written(tmp_path / "once.csv", values))
+    rows = [f"{i},{a},{b},{c}" for i, (a, b, c) in enumerate(values.tolist()) for _ in range(4)]
+    (tmp_path / "four.csv").write_text("\n".join(["id,a,b,c", *rows, "Average,0.5,0.5,0.5"]))
+    found, said = as_json(tmp_path / "four.csv")
+    for name, system in expected.items():
+        assert found[name].pop("rank_groups") == system.pop("rank_groups")
+        assert found[name] == pytest.approx({**system, "items": 160})
+    assert "160 items of 40 families" in said
+    assert "('Average') is left out" in said
+
+
+def test_different_points_are_no_key_where_other_systems_have_such_too(tmp_path):
+    points = np.random.default_rng(2).permutation(900)[:60].reshape(30, 2)
+    (tmp_path / "points.csv").write_text("\n".join(["a,b", *(f"{a},{b}" for a, b in points), "1,1"]))
+    assert set(as_json(tmp_path / "points.csv")[0]) == {"a", "b"}
+
+
+def test_the_order_of_rows_changes_nothing(tmp_path):
+    rng = np.random.default_rng(3)
+    values = rng.normal([0.5, 0.51, 0.52], 0.05, (60, 3))
+    lines = [",".join(map(repr, row)) for row in values.tolist()]
+    texts = set()
+    for _ in range(3):
+        (tmp_path / "x.csv").write_text("\n".join(["a,b,c", *rng.permutation(lines)]))
+        texts.add(compare(tmp_path / "x.csv", as_json=True))
+    assert len(texts) == 1
+
+
+def test_with_gaps_means_are_over_what_is_there(tmp_path):
+    values = np.random.default_rng(4).normal([50, 55], 5, (40, 2))
+    cells = values.astype(object)
+    cells[:9, 0], cells[-3:, 1] = "", "n/a"
+    found, said = as_json(written(tmp_path / "gaps.csv", cells, "item,a,b"))
+    low, high = stats.t.interval(0.95, 30, values[9:, 0].mean(), stats.sem(values[9:, 0]))
+    assert [found["a"][name] for name in ("items", "mean")] == [31, pytest.approx(values[9:, 0].mean())]
+    assert [found["a"]["low"], found["a"]["high"]] == pytest.approx([low, high], rel=1e-5)
+    assert "Missing scores: 12." in said
+
+
+@pytest.mark.parametrize(("families", "size"), [(20, 1), (50, 1), (40, 5)])
+@pytest.mark.parametrize("share", [0.5, 0.9, 0.99])
+def test_intervals_of_fractions_hold_near_their_ends(families, size, share):
+    """Also where the items of a family are alike: Student's t would hold in .2 to .9 of these near 1."""
+    rng = np.random.default_rng(5)
+    values = np.repeat((rng.random((2000, families)) < share).astype(float), size, axis=1)
+    low, high = interval(
+        values, Families(np.repeat(np.arange(families), size), np.zeros(families, dtype=int))
+    )
+    assert low.min() >= 0
+    assert high.max() <= 1
+    assert ((low <= share) & (share <= high)).mean() > 0.885
+
+
+def test_perfect_systems_have_an_interval_and_identical_ones_are_called_so(tmp_path):
+    found, said = as_json(written(tmp_path / "x.csv", np.ones((20, 3), dtype=int)))
+    assert [found["a"]["mean"], found["a"]["high"]] == [1, 1]
+    assert 0.8 < found["a"]["low"] < 0.85
+    assert "a, b, c are identical." in said
+    assert "would be found" not in said
+
+
+def test_many_systems_are_compared_in_seconds(tmp_path):
+    rng, count = np.random.default_rng(6), 120
+    scores = rng.normal(size=(300, 1)) + np.linspace(-1, 1, count) + rng.normal(size=(300, count))
+    lines = ["item," + ",".join(f"m{i}" for i in range(count))]
+    lines += [f"q{i}," + ",".join(map(str, row)) for i, row in enumerate((scores > 0).astype(int))]
+    (tmp_path / "many.csv").write_text("\n".join(lines))
+    start = time.process_time()
+    found, said = as_json(tmp_path / "many.csv")
+    assert time.process_time() - start < 20
+    assert len(found) == count
+    decided = int(said.split(" pairs")[0].split()[-3])
+    assert decided > 2000  # draws alone could decide none of 7140 pairs
+
+
+def test_groups_in_a_row_are_shown_by_their_ends():
+    assert [runs(each) for each in ((), (3,), (1, 2), (1, 2, 4, 5, 6))] == ["", "3", "1 2", "1 2 4-6"]

@@ -127,14 +127,31 @@ def test_the_paired_test_is_scipys_exact_permutation_test(differences: list[floa
         permutation_type="samples",
         n_resamples=np.inf,
     ).pvalue
-    assert sign_test(values[None], rng())[0] == pytest.approx(expected)
+    assert sign_test(np.stack([values, 0 * values]), singles(len(values)), rng())[0, 1] == pytest.approx(
+        expected
+    )
 
 
 def test_with_many_families_the_paired_test_is_near_the_t_test() -> None:
     differences = rng(3).normal(0.3, 1, (20, 60))
     expected = stats.ttest_1samp(differences, 0, axis=1).pvalue
-    assert np.abs(sign_test(differences, rng()) - expected).max() < 0.06
-    assert sign_test(differences + 100, rng()).tolist() == pytest.approx([1 / PAIR_DRAWS] * 20)
+    against = [np.vstack([np.zeros(60), differences + shift]) for shift in (0, 100)]
+    near, far = (sign_test(values, singles(60), rng())[0, 1:] for values in against)
+    assert np.abs(near - expected).max() < 0.06
+    # Beyond what draws can show: at most the bound, and not below the least p-value of 60 signs.
+    assert 2.0**-59 <= far.min() <= far.max() < 1e-12 < 1 / PAIR_DRAWS
+
+
+@pytest.mark.parametrize("count", [9, 40])
+def test_with_gaps_a_pair_is_tested_on_the_rows_of_both(count: int) -> None:
+    values = rng(4).normal([[0.0], [0.0], [0.5], [0.0]], 1, (4, count))
+    values[rng(5).random(values.shape) < 0.2] = np.nan
+    found = sign_test(values, singles(count), rng())
+    for one, other in ((0, 1), (0, 2), (1, 3), (2, 3)):
+        shared = ~np.isnan(values[one] + values[other])
+        pair = values[[one, other]][:, shared]
+        alone = sign_test(pair, singles(int(shared.sum())), rng(6))[0, 1]
+        assert found[one, other] == pytest.approx(alone, abs=1e-9 if count == 9 else 0.02)
 
 
 @given(st.lists(st.floats(0, 1), max_size=9))

@@ -7,7 +7,18 @@ from typer import Option, echo
 
 from submission.errors import UnusableInput
 from unseen.cli import options
-from unseen.cli.options import Contest, Device, Network, StudyFolder, argument, number, option, path, text
+from unseen.cli.options import (
+    Contest,
+    Device,
+    Json,
+    Network,
+    StudyFolder,
+    argument,
+    number,
+    option,
+    path,
+    text,
+)
 
 
 def compare(
@@ -15,18 +26,20 @@ def compare(
     *,
     families: Annotated[str, option("COLUMN", "What items share, such as their source.")] = "",
     lower: Annotated[bool, Option("--lower", help="Lower is better, as for errors.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Say which of a benchmark's systems can be told apart.
 
-    The file is a CSV with a row for each item and a column of numbers for each system; a first column of
-    texts, or named item or id, names the items. Prints each system's mean with its interval, which pairs a
-    paired test tells apart after Holm's correction, and the difference that so many items can resolve.
+    The file is a CSV with a row for each item and a column of numbers for each system, or with a row for each
+    item and system; or such rows as JSON lines. A first column of texts, or named as item or doc_id, names
+    the items. Prints each system's mean with its interval, which pairs a paired test tells apart after Holm's
+    correction, and the difference that so many items can resolve.
 
     Example: unseen compare scores.csv --families subject
     """
     from leaderboard.compare import compare as report
 
-    echo(report(scores, families=families, lower=lower))
+    echo(report(scores, families=families, lower=lower, as_json=as_json))
 
 
 def ablate(
