@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timezone
 
 from leaderboard.events import GONE, NONE, SETTINGS, Team, notice, present
 from leaderboard.feedback import public_rows, sets_of
@@ -17,19 +17,38 @@ ACTIONS = ("rename", "merge", "withdraw", "disqualify", "extend")
 MOST_SUBMISSIONS = 1_000_000
 
 
+def now() -> datetime:
+    """Returns the present time, in UTC."""
+    return datetime.now(timezone.utc)
+
+
 def amend(
-    competition: Competition,
+    contest: Competition,
     reason: str,
-    clock: Callable[[], datetime],
+    clock: Callable[[], datetime] = now,
     *,
     deadline: str | None = None,
     daily_limit: int | None = None,
     total_limit: int | None = None,
     contact: str | None = None,
 ) -> Competition:
-    """Change settings of a running competition, as `unseen.amend` describes; returns it with these.
+    """Change the deadline, a limit or the contact of a running competition; None leaves it as it is.
 
-    `clock` returns the present time, with its time zone.
+    Args:
+        contest: Organizer's copy of the competition.
+        reason: Reason, a line that the board and the archive's README publish.
+        clock: Function that returns the present time, with its time zone.
+        deadline: New end, as "2026-12-31T23:59" (UTC, or with an offset); "none" for no end.
+        daily_limit: Submissions of a team per day (UTC); 0 for any number.
+        total_limit: Submissions of a team in total; 0 for any number. In a hidden competition it is at most a
+            fifth of the public sets, or what it was.
+        contact: Contact for participants; "" for none.
+
+    Returns:
+        The competition with the changed settings and a notice of each change.
+
+    Raises:
+        UnusableInput: nothing would change, a value cannot be, or this is a participant's copy.
     """
     asked: dict[str, object] = {"daily_limit": daily_limit, "total_limit": total_limit, "contact": contact}
     if deadline is not None:
@@ -39,10 +58,10 @@ def amend(
         if not 0 <= int(str(asked[name] or 0)) <= MOST_SUBMISSIONS:
             raise UnusableInput(f"--{name.replace('_', '-')} must be a number from 0 to {MOST_SUBMISSIONS:,}")
     after = {name: _text(value) for name, value in asked.items() if value is not None}
-    public_sets = sets_of(competition, public_rows(competition))
-    with opened(competition, writing=True) as ledger:
-        now = present(competition, ledger.changes())
-        before = {name: _text(_value(now, name)) for name in SETTINGS}
+    public_sets = sets_of(contest, public_rows(contest))
+    with opened(contest, writing=True) as ledger:
+        current = present(contest, ledger.changes())
+        before = {name: _text(_value(current, name)) for name in SETTINGS}
         changed = [name for name in SETTINGS if after.get(name, before[name]) != before[name]]
         if not changed:
             raise UnusableInput(
@@ -50,44 +69,60 @@ def amend(
                 "other than they are"
             )
         if "total_limit" in changed:
-            _check_total(now, after["total_limit"], public_sets)
+            _check_total(current, after["total_limit"], public_sets)
         for name in changed:
             _record(ledger, clock(), what=name, before=before[name], after=after[name], reason=reason)
-    return _followed(competition)
+    return _followed(contest)
 
 
-def change_team(
-    competition: Competition,
+def team(
+    contest: Competition,
     name: str,
     action: str,
-    to: str | None,
-    reason: str,
-    clock: Callable[[], datetime],
+    to: str | None = None,
+    reason: str = "",
+    clock: Callable[[], datetime] = now,
 ) -> Competition:
-    """Change a team, as `unseen.team` describes; returns the competition with a notice of it.
+    """Rename, merge, withdraw or disqualify a team, or give it a later deadline.
 
-    `clock` returns the present time, with its time zone.
+    All of the team's submissions stay in the ledger; the board shows what counts from now on.
+
+    Args:
+        contest: Organizer's copy of the competition.
+        name: Name of the team.
+        action: "rename", "merge", "withdraw", "disqualify" or "extend".
+        to: With "rename" the new name, with "merge" the team for which the submissions count from now on,
+            with "extend" the team's own deadline; else None.
+        reason: Reason, a line that the board and the archive's README publish.
+        clock: Function that returns the present time, with its time zone.
+
+    Returns:
+        The competition with a notice of the change.
+
+    Raises:
+        UnusableInput: the team is unknown or counts no more, the new name or time cannot be, or this is a
+            participant's copy.
     """
     if action not in ACTIONS or (to is None) != (action in GONE):
         raise UnusableInput(
             "give rename or merge --to NAME, extend --to TIME, or withdraw or disqualify without --to"
         )
-    with opened(competition, writing=True) as ledger:
-        now = clock()
-        team = registered(competition, ledger, check_team(name), now)
-        before, after = team.name, GONE.get(action, "")
+    with opened(contest, writing=True) as ledger:
+        time = clock()
+        changed = registered(contest, ledger, check_team(name), time)
+        before, after = changed.name, GONE.get(action, "")
         if action == "rename":
             after = check_team(to or "")
-            check_new_name(competition, ledger, after, but=team)
+            check_new_name(contest, ledger, after, but=changed)
         elif action == "merge":
-            other = registered(competition, ledger, check_team(to or ""), now)
-            if other.id == team.id:
-                raise UnusableInput(f"team {team.name!r} cannot be merged with itself")
+            other = registered(contest, ledger, check_team(to or ""), time)
+            if other.id == changed.id:
+                raise UnusableInput(f"team {changed.name!r} cannot be merged with itself")
             after = other.name
         elif action == "extend":
-            before, after = _extension(present(competition, ledger.changes()), team, to or "")
-        _record(ledger, now, what=action, before=before, after=after, reason=reason, team=team)
-    return _followed(competition)
+            before, after = _extension(present(contest, ledger.changes()), changed, to or "")
+        _record(ledger, time, what=action, before=before, after=after, reason=reason, team=changed)
+    return _followed(contest)
 
 
 def _extension(competition: Competition, team: Team, to: str) -> tuple[str, str]:

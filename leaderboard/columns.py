@@ -81,17 +81,12 @@ def change(value: int, decimals: int) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a board.
+    """One column of a board; a `title` or `csv` of "" leaves it out of the page or of the CSV.
 
-    Attributes:
-        title: Heading on the page and in Markdown; "" for a column of the CSV alone.
-        csv: Heading in the CSV; "" for a column of the page alone.
-        value: Value of a line, by which the page sorts; None or nan if it has none.
-        format: Text of a value that is not None, with the board's number of decimals.
-        on: "every" board, the "detailed" ones, or the one of the "private" part.
-        best: "ascending" or "descending", the order in which the best line comes first.
-        kind: "text"; or "name", "score", "bar", "lanes" or "date", which the page draws differently.
-        legend: Explanation below the page's tables.
+    `value` of a line, by which the page sorts, may be None or nan; `format` gives its text with the board's
+    decimals. It is `on` "every" board, the "detailed" ones, or the one of the "private" part; `best` is the
+    order in which the best line comes first. The page draws the kinds "name", "score", "bar", "lanes" and
+    "date" differently, and explains the column by its `legend`.
     """
 
     title: str

@@ -26,20 +26,7 @@ POWER = 0.8
 
 
 def compare(scores: Path, *, families: str = "", lower: bool = False, as_json: bool = False) -> str:
-    """Say which of a benchmark's systems can be told apart.
-
-    The file is a CSV with a row for each item and a column of numbers for each system, or with a row for each
-    item and system; or such rows as JSON lines. A first column of texts, one named as item or doc_id, and one
-    of different whole numbers name the items; items of one name are a family. Prints each system's mean with
-    its interval, which pairs a paired test tells apart after Holm's correction, and the difference that so
-    many items can resolve.
-
-    Args:
-        scores: Table, items x systems.
-        families: Column of what items share, such as their source; "" for none.
-        lower: True if lower is better, as for errors.
-        as_json: True for a JSON object in place of text.
-    """
+    """Returns what `unseen compare` prints of a table, items x systems: which systems can be told apart."""
     items = read_items(scores, families)
     ranked = Ranked.of(items, lower)
     for name, count in zip(ranked.names, family_counts(ranked.values, ranked.families), strict=True):
@@ -195,9 +182,7 @@ def standard_error(values: FloatArray, families: Families) -> FloatArray:
     Sampling Techniques, 1977, 2.11).
     """
     there = np.isfinite(values)
-    count = np.maximum(
-        family_counts(values, families), 2
-    )  # of pairs that share one or none, nothing is known
+    count = np.maximum(family_counts(values, families), 2)  # of fewer, nothing is known
     apart = families.sums(np.nan_to_num(values - _means(values)[..., None]))
     spread = np.sqrt(count / (count - 1) * (apart**2).sum(axis=-1))
     return np.asarray(spread / np.maximum(there.sum(axis=-1), 1))

@@ -24,14 +24,10 @@ GONE = {"withdraw": "withdrawn", "disqualify": "disqualified"}
 
 
 class Team(NamedTuple):
-    """A registered team.
+    """A registered team, with all its names, the present one last.
 
-    Attributes:
-        id: Its public id, which stays the same.
-        names: All names that it had, the present one last.
-        owner: Id of the team for which its submissions count: its own, or of the one it was merged into.
-        state: "active", or a state of `GONE`.
-        deadline: Its own deadline, if it got a later one.
+    `owner` is the id of the team for which its submissions count: its own, or of the one it was merged into;
+    `deadline` is its own one, if it got a later one.
     """
 
     id: str

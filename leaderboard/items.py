@@ -18,16 +18,7 @@ TASKS = ("task", "task_name", "dataset", "benchmark", "subset", "subject")
 """Names of a column within whose values a long table's items are numbered."""
 SYSTEMS = ("system", "model", "model_name", "model_id", "method", "generator")
 SCORES = (
-    "score",
-    "acc",
-    "accuracy",
-    "exact_match",
-    "correct",
-    "is_correct",
-    "passed",
-    "em",
-    "f1",
-    "acc_norm",
+    *("score", "acc", "accuracy", "exact_match", "correct", "is_correct", "passed", "em", "f1", "acc_norm"),
 )
 AVERAGES = ("average", "avg", "avg.", "mean", "overall")
 """Names of a row that is no item, in lower case."""

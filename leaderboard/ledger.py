@@ -213,10 +213,6 @@ def opened(competition: Competition, writing: bool = False) -> Iterator[Ledger]:
     With `writing`, other writers wait, the file is made if there is none, and the changes are on disk when
     the transaction ends, unless there is an error; then the new head is published. Without it, rows are read
     as they are at one moment, also from a copy that cannot be written.
-
-    Raises:
-        UnusableInput: this is a participant's copy; the file is damaged, lacks a published head, is of
-            another version, or cannot be used, as on a full disk.
     """
     competition.require_private()
     path = ledger_path(competition)

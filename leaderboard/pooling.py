@@ -63,11 +63,8 @@ def _submitted(competition: Competition, ledger: Ledger, ids: list[str]) -> dict
 def own_parts(files: FloatArray, known: FloatArray) -> FloatArray:
     """Returns what a constant and known values do not explain of predictions, with lengths of at most 1.
 
-    The dot product of two results is a correlation; it shrinks where less than `SMALL` is left.
-
-    Args:
-        files: Predictions in points, (files, rows).
-        known: True values and predictions of known methods in points, (k, rows).
+    The dot product of two results is a correlation; it shrinks where less than `SMALL` is left. `files`
+    (f, rows) and `known` (k, rows), true values and known methods' predictions, are in points.
     """
     rows = files.shape[1]
     _, sizes, directions = np.linalg.svd(np.vstack([np.full(rows, 100.0), known]), full_matrices=False)

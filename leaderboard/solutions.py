@@ -107,8 +107,7 @@ def rescore(
 def of_corrected_images(competition: Competition, file: Path) -> dict[str, float]:
     """Returns the accuracies {id: fraction} of the sets in a CSV of corrected labels, set,image,class.
 
-    An image is named by its place in the set, from 0, a class by its name or number. The file has every
-    corrected image of its sets: earlier corrections of these sets are replaced.
+    Images count from 0; a class has a name or a number. Earlier corrections of the sets are replaced.
     """
     if competition.track != "accuracy":
         raise UnusableInput("--images: only the accuracy track has a class for each image; use --label")

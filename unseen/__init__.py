@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from baselines.contract.estimator import Estimator as Estimator
+    from leaderboard.changes import amend as amend
+    from leaderboard.changes import team as team
     from starter.observing.observation import MetaTrain as MetaTrain
     from starter.observing.observation import Observation as Observation
     from starter.observing.observation import ScoredMix as ScoredMix
@@ -23,10 +25,8 @@ if TYPE_CHECKING:
     from submission.errors import InvalidSubmission as InvalidSubmission
     from submission.errors import UnusableInput as UnusableInput
     from submission.metrics import Score as Score
-    from unseen.api.board import amend as amend
     from unseen.api.board import leaderboard as leaderboard
     from unseen.api.board import score as score
-    from unseen.api.board import team as team
     from unseen.api.contest import Contest as Contest
     from unseen.api.contest import build as build
     from unseen.api.contest import open as open
@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 PACKAGES = ("submission", "starter", "baselines", "oracle", "leaderboard")
 HERE = Path(__file__).resolve().parents[1]
 MODULES = {
-    "unseen.api.board": ("amend", "leaderboard", "score", "team"),
+    "unseen.api.board": ("leaderboard", "score"),
+    "leaderboard.changes": ("amend", "team"),
     "unseen.api.contest": ("Contest", "build", "open"),
     "unseen.api.methods": ("Evaluation", "evaluate", "methods", "predict"),
     "unseen.estimation.estimation": ("Estimation",),

@@ -15,14 +15,8 @@ def augmented_plan(gain: FloatArray, supply: IntArray, demand: IntArray, price: 
     one unit. Each row's mass goes to the column with the largest gain under the prices. If that column is
     full, rows there are moved along the cheapest path to a column with room (Dijkstra). Which row is the
     cheapest to move from one column to another is kept for each pair of columns, so that a search takes
-    O(k) for each column on its way, and a move O(m) for the column that a row leaves.
-
-    Args:
-        gain: Gain per unit of mass, float64 (m, k), finite.
-        supply: Row sums, int64 (m,), >= 0.
-        demand: Column sums, int64 (k,), >= 0, with the same total as `supply`.
-        price: Prices of the columns at the start, float64 (k,); afterwards those at the end. Any prices lead
-            to a plan with the largest sum.
+    O(k) for each column on its way, and a move O(m) for the column that a row leaves. Any prices at the start
+    lead to such a plan; afterwards they are those at the end.
     """
     m, k = gain.shape
     plan = np.zeros((k, m), np.int64)  # a column's rows lie side by side

@@ -20,9 +20,6 @@ def run_confined(competition: Competition, visible: Sequence[Path], arguments: S
 
     The command has no network, files are read-only, ``private/`` and the cache are empty, and what it writes
     goes to a folder that is removed. It runs in the working folder, and sees what is in `visible`.
-
-    Raises:
-        UnusableInput: bubblewrap is not installed, or may not make a sandbox.
     """
     command, *others = arguments
     with tempfile.TemporaryDirectory(prefix="unseen-sandbox-") as name:

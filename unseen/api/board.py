@@ -1,9 +1,8 @@
-"""The functions `unseen.score`, `unseen.amend`, `unseen.team` and `unseen.leaderboard`."""
+"""The functions `unseen.score` and `unseen.leaderboard`."""
 
-from datetime import datetime, timezone
 from pathlib import Path
 
-from leaderboard import changes
+from leaderboard.changes import now
 from leaderboard.publish import Published, publish
 from leaderboard.submissions import Receipt, submit
 from submission.competition import Competition
@@ -42,75 +41,7 @@ def score(
     """
     if team is None:
         return score_validation(contest, Path(file), metric)
-    return submit(contest, Path(file), team, _now, note)
-
-
-def amend(
-    contest: Competition,
-    *,
-    reason: str,
-    deadline: str | None = None,
-    daily_limit: int | None = None,
-    total_limit: int | None = None,
-    contact: str | None = None,
-) -> Competition:
-    """Change the deadline, a limit or the contact of a running competition; None leaves it as it is.
-
-    >>> import unseen
-    >>> unseen.amend(unseen.open("contest"), reason="a public holiday", daily_limit=7).daily_limit
-    7
-
-    Args:
-        contest: Organizer's copy of the competition.
-        reason: Reason, a line that the board and the archive's README publish.
-        deadline: New end, as "2026-12-31T23:59" (UTC, or with an offset); "none" for no end.
-        daily_limit: Submissions of a team per day (UTC); 0 for any number.
-        total_limit: Submissions of a team in total; 0 for any number. In a hidden competition it is at most a
-            fifth of the public sets, or what it was.
-        contact: Contact for participants; "" for none.
-
-    Returns:
-        The competition with the changed settings and a notice of each change.
-
-    Raises:
-        UnusableInput: nothing would change, a value cannot be, or this is a participant's copy.
-    """
-    return changes.amend(
-        contest,
-        reason,
-        _now,
-        deadline=deadline,
-        daily_limit=daily_limit,
-        total_limit=total_limit,
-        contact=contact,
-    )
-
-
-def team(contest: Competition, name: str, action: str, to: str | None = None, *, reason: str) -> Competition:
-    """Rename, merge, withdraw or disqualify a team, or give it a later deadline.
-
-    All of the team's submissions stay in the ledger; the board shows what counts from now on.
-
-    Args:
-        contest: Organizer's copy of the competition.
-        name: Name of the team.
-        action: "rename", "merge", "withdraw", "disqualify" or "extend".
-        to: With "rename" the new name, with "merge" the team for which the submissions count from now on,
-            with "extend" the team's own deadline; else None.
-        reason: Reason, a line that the board and the archive's README publish.
-
-    Returns:
-        The competition with a notice of the change.
-
-    Raises:
-        UnusableInput: the team is unknown or counts no more, the new name or time cannot be, or this is a
-            participant's copy.
-    """
-    return changes.change_team(contest, name, action=action, to=to, reason=reason, clock=_now)
-
-
-def _now() -> datetime:
-    return datetime.now(timezone.utc)
+    return submit(contest, Path(file), team, now, note)
 
 
 def leaderboard(
@@ -135,4 +66,4 @@ def leaderboard(
     Raises:
         UnusableInput: this is a participant's copy, or `final` is True before the deadline.
     """
-    return publish(contest, _now() if final else None, retired, Path(out) if out is not None else None)
+    return publish(contest, now() if final else None, retired, Path(out) if out is not None else None)

@@ -9,18 +9,7 @@ from typer import Exit, Option, echo
 
 from submission.errors import UnusableInput
 from unseen.cli import options
-from unseen.cli.options import (
-    Contest,
-    Device,
-    Json,
-    Network,
-    Predictions,
-    argument,
-    number,
-    option,
-    path,
-    text,
-)
+from unseen.cli.options import Contest, Device, Json, Network, Predictions, argument, option, path, text
 
 if TYPE_CHECKING:
     from submission.competition import Competition
@@ -188,8 +177,12 @@ def amend(
     *,
     reason: Reason,
     deadline: Annotated[str | None, text("New end, as 2026-12-31T23:59 (UTC), or none.")] = None,
-    daily_limit: Annotated[int | None, number("Submissions per team and day; 0 for any number.")] = None,
-    total_limit: Annotated[int | None, number("Submissions per team in total; 0 for any number.")] = None,
+    daily_limit: Annotated[
+        int | None, options.number("Submissions per team and day; 0 for any number.")
+    ] = None,
+    total_limit: Annotated[
+        int | None, options.number("Submissions per team in total; 0 for any number.")
+    ] = None,
     contact: Annotated[str | None, text("Contact for participants.")] = None,
 ) -> None:
     """Change the deadline, a limit or the contact (organizers).
@@ -205,7 +198,6 @@ def amend(
     amended = change(
         competition,
         reason,
-        options.now,
         deadline=deadline,
         daily_limit=daily_limit,
         total_limit=total_limit,
@@ -230,9 +222,9 @@ def team(
 
     Example: unseen team contest ada rename --to ada-l --reason misspelt
     """
-    from leaderboard.changes import change_team
+    from leaderboard.changes import team as change_team
 
-    _tell_change(change_team(competition, name, action=action, to=to, reason=reason, clock=options.now))
+    _tell_change(change_team(competition, name, action, to=to, reason=reason))
 
 
 def _tell_change(competition: "Competition") -> None:
