@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
@@ -22,11 +23,23 @@ def test_a_script_finds_all_that_it_imports(script: str, monkeypatch: pytest.Mon
     assert "main" in runpy.run_path(str(FOLDER / script)) or script in PARTS
 
 
+def test_scores_tell_who_knows_the_public_sets_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(FOLDER / "attacks")
+    shares_left = runpy.run_path(str(FOLDER / "attacks/feedback.py"))["shares_left"]
+    rng = np.random.default_rng(0)
+    truth, *errors = rng.normal(70, 10, (13, 200))
+    methods = {
+        "gated" if not number else str(number): truth + each - 70 for number, each in enumerate(errors)
+    }
+    known, unknown = (shares_left(truth, methods, 30, which, 0.1, 5) for which in (True, False))
+    assert 1 > known[6] > known[15] > known[60]
+    assert known[30] < unknown[30] < 1.05
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "found"),
     [
-        ("feedback.py --runs 50", "the default limit of 6 submissions leaves 0."),
         ("rollback.py", "12 of 12 rollbacks refused"),
         ("kill.py --rounds 10", ": 0 lost, 0 doubled"),
         ("crowd.py --processes 6", "limit 2: 2 accepted"),

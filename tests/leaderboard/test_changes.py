@@ -1,9 +1,11 @@
 """What changes while a competition runs is recorded, counts from then on, and is said to the teams."""
 
 import json
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -50,8 +52,7 @@ def test_an_amendment_holds_at_once_and_is_told_everywhere(
     notice = "2026-01-01: the deadline is now 2026-02-01 23:59:00+00:00 (before: 2026-01-01 03:00:00+00:00)"
     readme = cards(amended)["README.md"].replace("\\", "")
     for text in (published.html.read_text(), published.markdown.read_text().replace("\\", ""), readme):
-        assert notice in text
-        assert "Reason: a holiday" in text
+        assert f"{notice}. Reason: a holiday" in text
     assert "The deadline is 2026-02-01 23:59:00 UTC." in readme
     assert "ada@example.org" in readme
     with pytest.raises(UnusableInput, match="nothing would change"):
@@ -153,12 +154,10 @@ def test_a_team_that_is_gone_counts_no_more(
     change_team(competition, "a", action, None, "it asked", clock)
     assert names(competition) == ["b"]
     assert f"2026-01-01: team a is {state}. Reason: it asked" in publish(competition).html.read_text()
-    for attempt in (
-        lambda: submit(competition, halves, "a", clock),
-        lambda: change_team(competition, "b", "merge", "a", "why", clock),
-    ):
-        with pytest.raises(UnusableInput, match=f"team 'a' is {state}"):
-            attempt()
+    with pytest.raises(UnusableInput, match=f"team 'a' is {state}"):
+        submit(competition, halves, "a", clock)
+    with pytest.raises(UnusableInput, match=f"team 'a' is {state}"):
+        change_team(competition, "b", "merge", "a", "why", clock)
     shown = history_table(Competition.open(competition.root), history(competition))
     assert "a (does not count)" in shown
     assert "Reason: it asked" in shown
@@ -203,8 +202,7 @@ def test_a_rescore_is_told(competition: Competition, halves: Path, clock: Clock)
     rescore(competition, {"cnn/test_0001": 0.5}, {"test_0002"}, "a mix-up", clock)
     publish(competition)
     (notice,) = Competition.open(competition.root).notices
-    assert notice.startswith("2026-01-01: corrected test_0001; voided test_0002; the solution ")
-    assert notice.endswith("Reason: a mix-up")
+    assert re.fullmatch("2026-01-01: corrected test_0001; voided test_0002; the .* Reason: a mix-up", notice)
 
 
 def test_an_edited_description_is_not_packed(competition: Competition, tmp_path: Path) -> None:
@@ -229,19 +227,16 @@ def test_a_newer_archive_brings_the_rules_of_now(
 
 def test_a_ledger_of_another_version_is_refused(competition: Competition, halves: Path, clock: Clock) -> None:
     submit(competition, halves, "a", clock)
-    connection = sqlite3.connect(ledger_path(competition))
-    connection.execute("PRAGMA user_version = 2")
-    connection.close()
+    with closing(sqlite3.connect(ledger_path(competition))) as connection:
+        connection.execute("PRAGMA user_version = 2")
     with pytest.raises(UnusableInput, match="is of format 2, this kit reads 3"):
         submit(competition, halves, "a", clock)
 
 
 def test_private_scores_are_those_of_the_files(competition: Competition, halves: Path, clock: Clock) -> None:
     submit(competition, halves, "a", clock)
-    connection = sqlite3.connect(ledger_path(competition))
-    connection.execute("UPDATE files SET predictions = zeroblob(64)")
-    connection.commit()
-    connection.close()
+    with closing(sqlite3.connect(ledger_path(competition))) as connection, connection:
+        connection.execute("UPDATE files SET predictions = zeroblob(64)")
     publish(competition)
     with pytest.raises(UnusableInput, match="submission 1 has other predictions than its file"):
         publish(competition, START + timedelta(days=9))
