@@ -8,25 +8,9 @@ from leaderboard.teams import check_team, plain, team_id, team_key
 from submission import UnusableInput
 
 COMMON = (
-    *(
-        "Équipe Bleue",
-        "東京チーム",
-        "فريق",
-        "टीम एक",
-        "O'Neil & Sons (v2.0)",
-        "AI研究室",
-        "Команда 7",
-        "x" * 40,
-    ),
-    "佐々木 AI チーム",
-    "김 Team 3",
-    "ㄅㄆ中 A",
-    "تیم ۷",
-    "Ọ̀ṣun",
-    "हिंदी",
-    "ทีมที่ดี",
-    "Ɛdɔ",
-    "Ελλάδα",
+    *("Équipe Bleue", "東京チーム", "فريق", "टीम एक", "O'Neil & Sons (v2.0)"),
+    *("AI研究室", "Команда 7", "x" * 40, "佐々木 AI チーム", "김 Team 3", "ㄅㄆ中 A"),
+    *("تیم ۷", "Ọ̀ṣun", "हिंदी", "ทีมที่ดี", "Ɛdɔ", "Ελλάδα"),
 )
 MARKUP = (
     "",
