@@ -58,7 +58,7 @@ def test_a_dry_run_tells_images_and_disk_and_warns_as_the_audit_does(built, sett
     shown = [len(read_npz(built.file(f"{name}.npz"))) for name in ("base", "reference", "train_ref")]
     assert images == sets + sum(shown[1:])
     written = sum(len(data) for data in files_of(built.root.parent / "fresh").values()) / 1e6
-    assert written <= size <= 1.5 * written
+    assert written - 0.5 <= size <= 1.5 * written  # the text has whole MB
 
 
 def test_the_solution_is_true(built):
