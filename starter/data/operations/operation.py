@@ -57,7 +57,7 @@ NO_MAGNITUDES = uniform()
 
 @dataclass(frozen=True)
 class Operation:
-    """A pixel operation on every image of a set, with magnitudes from `draw`(rng, n), (n, ...).
+    """A pixel operation on every image of a set, with magnitudes (n, ...) from `draw`.
 
     `apply` takes images uint8 (b, 3, h, w), which it does not change, their magnitudes with the params, and
     the generator of their noise. A recipe gives all `parameters`. Magnitudes of `neutral` change an image
