@@ -110,7 +110,7 @@ def assigned(
     candidates: Sequence[Matches],
     judge: Callable[[str, Match, Match, float], Verdict],
 ) -> list[ClassEntry]:
-    """Returns ID classes, then candidates as `judge` says, of synset, match, nearest ID class and similarity."""
+    """Returns ID classes, then candidates as `judge` says (synset, match, nearest ID class, similarity)."""
     if not known.by_synset:
         raise UnusableInput(f"{known.source}: no ID class has a synset; name some by --overrides")
     entries = []
