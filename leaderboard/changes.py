@@ -4,12 +4,12 @@ import os
 from collections.abc import Callable
 from datetime import datetime, timezone
 
-from leaderboard.events import GONE, NONE, SETTINGS, Team, notice, present
+from leaderboard.events import GONE, NONE, SETTINGS, Team, check_line, checked_reason, notice, present
 from leaderboard.feedback import public_rows, sets_of
 from leaderboard.ledger import Ledger, opened
 from leaderboard.submissions import keep_change
 from leaderboard.teams import check_new_name, check_team, registered
-from submission.competition import LONGEST_TEXT, Competition, time_of, usual_limit
+from submission.competition import Competition, time_of, usual_limit
 from submission.errors import UnusableInput
 
 ACTIONS = ("rename", "merge", "withdraw", "disqualify", "extend")
@@ -139,18 +139,10 @@ def _extension(competition: Competition, team: Team, to: str) -> tuple[str, str]
 def _record(
     ledger: Ledger, now: datetime, what: str, before: str, after: str, reason: str, team: Team | None = None
 ) -> None:
-    reason = reason.strip()
-    if not reason:
-        raise UnusableInput("--reason: give a reason, a line that is published")
-    check_line("reason", reason)
     of_team = {} if team is None else {"team": team.name, "team_id": team.id}
-    ledger.append(now, "change", what=what, before=before, after=after, note=reason, **of_team)
-
-
-def check_line(name: str, text: str) -> None:
-    """Refuse a text that is too long or no single line of printable characters."""
-    if not text.isprintable() or len(text) > LONGEST_TEXT:
-        raise UnusableInput(f"--{name} must be a line of up to {LONGEST_TEXT} printable characters")
+    ledger.append(
+        now, "change", what=what, before=before, after=after, note=checked_reason(reason), **of_team
+    )
 
 
 def _value(competition: Competition, name: str) -> object:
@@ -170,9 +162,7 @@ def _check_total(competition: Competition, after: str, public_sets: int) -> None
         return
     most = max(usual_limit(public_sets), competition.total_limit or 0)
     if after == NONE or int(after) > most:
-        raise UnusableInput(
-            f"--total-limit: more than {most:,} submissions of a team could reveal the hidden labels"
-        )
+        raise UnusableInput(f"--total-limit: more than {most:,} could reveal the hidden labels")
 
 
 def _followed(competition: Competition) -> Competition:

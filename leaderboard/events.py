@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from submission.competition import Competition
+from submission.competition import LONGEST_TEXT, Competition
+from submission.errors import UnusableInput
 
 Row = Mapping[str, Any]
 NONE = "none"
@@ -21,6 +22,20 @@ SETTINGS = {
 """What may change while a competition runs, in the words of a notice."""
 GONE = {"withdraw": "withdrawn", "disqualify": "disqualified"}
 """The state of a team after a change by which its submissions no longer count."""
+
+
+def check_line(name: str, text: str, most: int = LONGEST_TEXT) -> None:
+    """Refuse a text that is too long or no single line of printable characters."""
+    if not text.isprintable() or len(text) > most:
+        raise UnusableInput(f"--{name} must be a line of up to {most} printable characters")
+
+
+def checked_reason(reason: str) -> str:
+    """Returns the reason of a change, a line that is published."""
+    if not reason.strip():
+        raise UnusableInput("--reason: give a reason, a line that is published")
+    check_line("reason", reason.strip())
+    return reason.strip()
 
 
 class Team(NamedTuple):

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from leaderboard.events import checked_reason
 from leaderboard.ledger import Entry, Ledger, opened
 from submission.arrays import IntArray
 from submission.competition import Competition
@@ -97,7 +98,7 @@ def rescore(
             what=_what({split_id(name)[1] for name in labels}, set(voids)),
             before=hashlib.sha256(solution_bytes(before)).hexdigest(),
             after=solution,
-            note=reason.strip(),
+            note=checked_reason(reason),
         )
         for number, score in found.items():
             ledger.append(now, "score", entry=number, scorer=SCORER, solution=solution, **score)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from leaderboard.events import Team, present
+from leaderboard.events import Team, check_line, present
 from leaderboard.feedback import public_score, scores_before_end
 from leaderboard.heads import CHANGES, RECEIPTS, keep_receipt
 from leaderboard.ledger import FINALS, Ledger, opened
@@ -62,8 +62,7 @@ def submit(
     The answer is written as a receipt for the team. `new_team` registers the team in a hidden competition
     too. Errors other than an invalid file's enter nothing.
     """
-    if not note.isprintable() or len(note) > LONGEST_NOTE:
-        raise UnusableInput(f"--note must be a line of up to {LONGEST_NOTE} printable characters")
+    check_line("note", note, LONGEST_NOTE)
     name = check_team(team)
     file = _handed_in(competition, path)
     with opened(competition, writing=True) as ledger:

@@ -71,8 +71,8 @@ def test_an_amendment_holds_at_once_and_is_told_everywhere(
         ({"deadline": "2026-13-01"}, "is no time"),
         ({"daily_limit": -1}, "--daily-limit"),
         ({"contact": "a\nb"}, "--contact must be a line"),
-        ({"total_limit": 4}, "more than 3 submissions"),
-        ({"total_limit": 0}, "more than 3 submissions"),
+        ({"total_limit": 4}, "more than 3 could"),
+        ({"total_limit": 0}, "more than 3 could"),
     ],
 )
 def test_what_an_amendment_cannot_be(
@@ -199,6 +199,9 @@ def test_what_cannot_be_done_with_a_team(
 
 def test_a_rescore_is_told(competition: Competition, halves: Path, clock: Clock) -> None:
     submit(competition, halves, "a", clock)
+    for reason in ("", "a\nb"):
+        with pytest.raises(UnusableInput, match="reason"):
+            rescore(competition, {"cnn/test_0001": 0.5}, set(), reason, clock)
     rescore(competition, {"cnn/test_0001": 0.5}, {"test_0002"}, "a mix-up", clock)
     publish(competition)
     (notice,) = Competition.open(competition.root).notices

@@ -177,12 +177,8 @@ def amend(
     *,
     reason: Reason,
     deadline: Annotated[str | None, text("New end, as 2026-12-31T23:59 (UTC), or none.")] = None,
-    daily_limit: Annotated[
-        int | None, options.number("Submissions per team and day; 0 for any number.")
-    ] = None,
-    total_limit: Annotated[
-        int | None, options.number("Submissions per team in total; 0 for any number.")
-    ] = None,
+    daily_limit: Annotated[int | None, options.number("Submissions a day; 0 for any number.")] = None,
+    total_limit: Annotated[int | None, options.number("Submissions in all; 0 for any number.")] = None,
     contact: Annotated[str | None, text("Contact for participants.")] = None,
 ) -> None:
     """Change the deadline, a limit or the contact (organizers).
@@ -203,7 +199,7 @@ def amend(
         total_limit=total_limit,
         contact=contact,
     )
-    _tell_change(amended)
+    _tell_change(amended, len(amended.notices) - len(competition.notices))
 
 
 def team(
@@ -224,14 +220,15 @@ def team(
     """
     from leaderboard.changes import team as change_team
 
-    _tell_change(change_team(competition, name, action, to=to, reason=reason))
+    _tell_change(change_team(competition, name, action, to=to, reason=reason), 1)
 
 
-def _tell_change(competition: "Competition") -> None:
-    """Print the newest notice and the ledger's head, and write the board."""
+def _tell_change(competition: "Competition", count: int) -> None:
+    """Print the newest notices and the ledger's head, and write the board."""
     from leaderboard.ledger import newest_head
 
-    echo(f"{competition.notices[-1]}\nthe ledger's head is {newest_head(competition)}")
+    echo("\n".join(competition.notices[-count:]))
+    echo(f"the ledger's head is {newest_head(competition)}")
     _update(competition)
 
 
@@ -283,9 +280,7 @@ def pack(
     competition: Contest,
     *,
     out: Annotated[Path | None, path("The zip to write. [DIR.zip beside DIR]")] = None,
-    beside: Annotated[
-        list[Path], path("A file to add, such as a network's code. Repeatable.", "--with")
-    ] = [],
+    beside: Annotated[list[Path], path("A file to add, such as code. Repeatable.", "--with")] = [],
 ) -> None:
     """Make the archive for participants from public/ alone.
 
