@@ -121,4 +121,4 @@ def notice(row: Row) -> str:
         change = f"team {row['team']} may submit until {row['after']} (before: {row['before']})"
     else:
         change = f"team {row['team']} is {GONE[row['what']]}"
-    return f"{row['time'][:10]}: {change}. Reason: {row['note']}"
+    return f"{row['time'][:10]}: {change.replace('+00:00', ' UTC')}. Reason: {row['note']}"

@@ -49,7 +49,7 @@ def test_an_amendment_holds_at_once_and_is_told_everywhere(
     with pytest.raises(UnusableInput, match="has made its 2 submissions"):
         submit(before, halves, "A", clock)
     published = publish(before)
-    notice = "2026-01-01: the deadline is now 2026-02-01 23:59:00+00:00 (before: 2026-01-01 03:00:00+00:00)"
+    notice = "2026-01-01: the deadline is now 2026-02-01 23:59:00 UTC (before: 2026-01-01 03:00:00 UTC)"
     readme = cards(amended)["README.md"].replace("\\", "")
     for text in (published.html.read_text(), published.markdown.read_text().replace("\\", ""), readme):
         assert f"{notice}. Reason: a holiday" in text
