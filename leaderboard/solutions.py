@@ -132,13 +132,11 @@ def of_corrected_images(competition: Competition, file: Path) -> dict[str, float
 
 def _what(corrected: Collection[str], voided: Collection[str]) -> str:
     """Returns what a new version of the solution changes, in words that teams read."""
-    parts = {"corrected": sorted(corrected), "voided": sorted(voided)}
-    named = {
-        verb: f"{', '.join(names[:MOST_NAMES])}{' and more' if len(names) > MOST_NAMES else ''}"
-        for verb, names in parts.items()
-        if names
-    }
-    return "; ".join(f"{verb} {names}" for verb, names in named.items())
+    parts = []
+    for verb, names in (("corrected", sorted(corrected)), ("voided", sorted(voided))):
+        more = " and more" if len(names) > MOST_NAMES else ""
+        parts += [f"{verb} {', '.join(names[:MOST_NAMES])}{more}"] if names else []
+    return "; ".join(parts)
 
 
 def corrected(
