@@ -78,9 +78,17 @@ def transport_to(classes: IntArray, observation: Observation, t: float) -> tuple
 
     Of the counts of the `classes`, int64 (k,), only the ratios matter; the logits are divided by t.
     """
-    rows, images = np.unique(scaled_probabilities(observation, t), axis=0, return_counts=True)
+    rows, images = _distinct(scaled_probabilities(observation, t))
     plan = optimal_plan(rows, images, classes)
     return 1 - rows, plan / plan.sum()
+
+
+def _distinct(rows: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Returns the rows (n, k) without repetitions, in ascending order, and how often each occurs."""
+    order = np.argsort(rows[:, 0])
+    if (np.diff(rows[order, 0]) > 0).all():  # whole rows take ten times as long to sort
+        return rows[order], np.ones(len(rows), dtype=np.int64)
+    return np.unique(rows, axis=0, return_counts=True)
 
 
 def optimal_plan(gain: FloatArray, supply: IntArray, demand: IntArray) -> IntArray:

@@ -11,12 +11,15 @@ Under label shift p(x | y) is unchanged, and p(y) changes from the source's prio
   arXiv 1802.03916.
 """
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 from scipy.optimize import minimize, nnls
 
 from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation, Source, once
-from starter.observing.temperature import LOG_RANGE, blocks, softmax, temperature
+from starter.observing.temperature import LOG_RANGE, over_blocks, softmax, temperature
 from submission.arrays import FloatArray, IntArray
 
 PRIORS = ("em", "bbse", "referee")
@@ -51,21 +54,19 @@ def bias_corrected(source: Source) -> FloatArray:
 
     n, k = source.observation.logits.shape
 
+    def of_block(parameters: FloatArray, logits: Any, first: int) -> FloatArray:
+        """Returns the sum of the block's losses and its gradient, (2 + k,)."""
+        labels = source.labels[first : first + len(logits)]
+        scaled = torch.add(torch.from_numpy(parameters[1:]), logits, alpha=parameters[0])
+        p = torch.softmax(scaled, dim=1, out=scaled).numpy()
+        own = np.arange(len(labels)), labels
+        value = -np.log(np.maximum(p[own], SMALLEST)).sum()
+        p[own] -= 1
+        return np.concatenate([[value, np.vdot(p, logits.numpy())], p.sum(axis=0)])
+
     def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
-        value = 0.0
-        slope = np.zeros(1 + k)
-        first = 0
-        for logits in blocks(source.observation.logits):
-            labels = source.labels[first : first + len(logits)]
-            scaled = torch.add(torch.from_numpy(parameters[1:]), logits, alpha=parameters[0])
-            p = torch.softmax(scaled, dim=1, out=scaled).numpy()
-            own = np.arange(len(labels)), labels
-            value -= np.log(np.maximum(p[own], SMALLEST)).sum()
-            p[own] -= 1
-            slope[0] += np.vdot(p, logits.numpy())
-            slope[1:] += p.sum(axis=0)
-            first += len(logits)
-        return value / n, slope / n
+        total = sum(over_blocks(partial(of_block, parameters), source.observation.logits)) / n
+        return total[0], total[1:]
 
     start = np.concatenate([[1 / temperature(source)], np.zeros(k)])
     low, high = (float(np.exp(-edge)) for edge in reversed(LOG_RANGE))

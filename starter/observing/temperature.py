@@ -1,7 +1,8 @@
 """Temperature scaling (Guo et al., ICML 2017), softmax and log-sum-exp, by PyTorch: faster than by SciPy."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -9,6 +10,7 @@ from scipy.optimize import minimize_scalar
 from starter.observing.observation import Observation, Source, once
 from submission.arrays import FloatArray, IntArray
 
+Value = TypeVar("Value")
 LOG_RANGE = (-10.0, 10.0)
 """Bounds of log T; the optimum for a classifier without errors is T = 0, below any bound."""
 BLOCK = 1 << 18
@@ -53,22 +55,35 @@ def logsumexp(logits: FloatArray, scale: float = 1.0) -> FloatArray:
     """Returns log sum_c exp(scale f_c) of each row of logits (n, k), float64 (n,)."""
     import torch
 
-    return joined(torch.logsumexp(block * scale, dim=1) for block in blocks(logits))
+    return joined(over_blocks(lambda rows, first: torch.logsumexp(rows * scale, dim=1), logits))
 
 
-def blocks(logits: FloatArray) -> Iterator[Any]:
-    """Yields tensors of rows in double precision, one after the other, each of about `BLOCK` logits."""
+def over_blocks(read: Callable[[Any, int], Value], logits: FloatArray) -> list[Value]:
+    """Returns what `read` makes of each block of rows in double precision and its first row's number.
+
+    A block has about `BLOCK` logits and one thread: on so few numbers, several mostly wait for each other.
+    Blocks are read side by side; their order, and so the last bits of a sum, is always the same.
+    """
     import torch
 
+    every = torch.as_tensor(logits)
+    size = max(BLOCK // logits.shape[1], 1)
+    firsts = range(0, max(len(logits), 1), size)
+
+    def of_block(first: int) -> Value:
+        return read(every[first : first + size].to(torch.float64), first)
+
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # on so few numbers, several mostly wait for each other
+    torch.set_num_threads(1)
     try:
-        for rows in torch.as_tensor(logits).split(max(BLOCK // logits.shape[1], 1)):
-            yield rows.to(torch.float64)
+        if threads == 1 or len(firsts) == 1:
+            return [of_block(first) for first in firsts]
+        with ThreadPoolExecutor(max_workers=threads) as workers:
+            return list(workers.map(of_block, firsts))
     finally:
         torch.set_num_threads(threads)
 
 
-def joined(values: Iterator[Any]) -> FloatArray:
-    """Returns the values of blocks of rows, one tensor each, in one array (n,)."""
+def joined(values: Iterable[Any]) -> FloatArray:
+    """Returns the values of blocks of rows, one tensor (n, ...) each, in one array."""
     return np.concatenate([each.numpy() for each in values])
