@@ -66,21 +66,24 @@ def transport(observation: Observation, source: Source) -> tuple[FloatArray, Flo
     planned, *plan = source.computed.get(LAST_PLAN, (None,))
     if planned is not observation.logits:
         classes = np.bincount(source.labels, minlength=observation.logits.shape[1])
-        cost, mass = transport_to(classes, observation, temperature(source))
-        plan = [cost[mass > 0], mass[mass > 0]]
+        _, *plan = transport_to(classes, observation, temperature(source))
         source.computed[LAST_PLAN] = (observation.logits, *plan)
     cost, mass = plan
     return cost, mass
 
 
-def transport_to(classes: IntArray, observation: Observation, t: float) -> tuple[FloatArray, FloatArray]:
-    """Returns halved costs and masses of the optimal transport to class shares, (m, k) each, m logits apart.
+def transport_to(
+    counts: IntArray, observation: Observation, t: float
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Returns the class, halved cost and mass of each pair of image and class in the optimal plan, (p,) each.
 
-    Of the counts of the `classes`, int64 (k,), only the ratios matter; the logits are divided by t.
+    Of the counts of the classes, int64 (k,), only the ratios matter; the logits are divided by t.
     """
     rows, images = _distinct(scaled_probabilities(observation, t))
-    plan = optimal_plan(rows, images, classes)
-    return 1 - rows, plan / plan.sum()
+    plan = optimal_plan(rows, images, counts)
+    classes, images = np.nonzero(plan.T)
+    mass = plan[images, classes]
+    return classes, 1 - rows[images, classes], mass / mass.sum()
 
 
 def _distinct(rows: FloatArray) -> tuple[FloatArray, IntArray]:
@@ -103,7 +106,7 @@ def optimal_plan(gain: FloatArray, supply: IntArray, demand: IntArray) -> IntArr
     """
     from baselines.accuracy.transport import augmented_plan  # Numba is slow to import
 
-    gain, price = np.ascontiguousarray(gain, np.float64), np.zeros(len(demand))
+    price = np.zeros(len(demand))
     steps = [1]
     while len(gain) > steps[-1] * MANY * len(demand):
         steps.append(4 * steps[-1])
@@ -111,7 +114,7 @@ def optimal_plan(gain: FloatArray, supply: IntArray, demand: IntArray) -> IntArr
         part = supply[::step]
         divisor = math.gcd(int(part.sum()), int(demand.sum()))
         masses = part * (demand.sum() // divisor), demand * (part.sum() // divisor)
-        plan = augmented_plan(gain[::step].copy(), *masses, price)
+        plan = augmented_plan(np.ascontiguousarray(gain[::step]), *masses, price)
     return plan
 
 
@@ -132,5 +135,5 @@ def right_of_class(q: FloatArray, observation: Observation, t: float, threshold:
     The prior is rounded to 1 / `PARTS`, the logits are divided by t, and `threshold` is the largest halved
     cost of an image that counts as right.
     """
-    cost, mass = transport_to(np.rint(PARTS * q).astype(np.int64), observation, t)
-    return (mass * (cost <= threshold)).sum(axis=0)
+    classes, cost, mass = transport_to(np.rint(PARTS * q).astype(np.int64), observation, t)
+    return np.bincount(classes, weights=mass * (cost <= threshold), minlength=len(q))

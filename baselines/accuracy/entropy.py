@@ -4,25 +4,18 @@ Papers: Guillory et al., "Predicting with Confidence on Unseen Distributions", I
 "Scoring Your Prediction on Unseen Data" (SYP), CVPR Workshops 2023, eq. 2.
 """
 
-from typing import Any
-
 from starter.observing.observation import Observation, Source
-from starter.observing.temperature import joined, over_blocks
+from starter.observing.temperature import blocks, joined
 from submission.arrays import FloatArray
 
 
-def entropies(observation: Observation) -> FloatArray:
+def entropies(observation: Observation, temperature: float = 1.0) -> FloatArray:
     """Returns the entropy of each image's softmax p, -sum_c p_c log p_c in nats, float64 (n,), in [0, log k].
 
     SYP's eq. 2 has the opposite sign, which does not matter for a regression.
     """
-    return joined(over_blocks(_entropies, observation.logits))
-
-
-def _entropies(logits: Any, first: int) -> Any:
-    """Returns the entropy of each row of a block, a tensor (n, k)."""
-    log_p = logits.log_softmax(dim=1)
-    return -(log_p.exp() * log_p).sum(dim=1)
+    logs = (block.div_(temperature).log_softmax(dim=1) for block in blocks(observation.logits))
+    return joined(-(log_p.exp() * log_p).sum(dim=1) for log_p in logs)
 
 
 def entropy(target: Observation, source: Source) -> float:

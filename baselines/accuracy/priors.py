@@ -11,15 +11,12 @@ Under label shift p(x | y) is unchanged, and p(y) changes from the source's prio
   arXiv 1802.03916.
 """
 
-from functools import partial
-from typing import Any
-
 import numpy as np
 from scipy.optimize import minimize, nnls
 
 from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation, Source, once
-from starter.observing.temperature import LOG_RANGE, over_blocks, softmax, temperature
+from starter.observing.temperature import BLOCK, LOG_RANGE, blocks, softmax, temperature
 from submission.arrays import FloatArray, IntArray
 
 PRIORS = ("em", "bbse", "referee")
@@ -53,20 +50,24 @@ def bias_corrected(source: Source) -> FloatArray:
     import torch  # not needed to list the methods
 
     n, k = source.observation.logits.shape
-
-    def of_block(parameters: FloatArray, logits: Any, first: int) -> FloatArray:
-        """Returns the sum of the block's losses and its gradient, (2 + k,)."""
-        labels = source.labels[first : first + len(logits)]
-        scaled = torch.add(torch.from_numpy(parameters[1:]), logits, alpha=parameters[0])
-        p = torch.softmax(scaled, dim=1, out=scaled).numpy()
-        own = np.arange(len(labels)), labels
-        value = -np.log(np.maximum(p[own], SMALLEST)).sum()
-        p[own] -= 1
-        return np.concatenate([[value, np.vdot(p, logits.numpy())], p.sum(axis=0)])
+    memory = torch.empty((min(n, max(BLOCK // k, 1)), k), dtype=torch.float64)
 
     def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
-        total = sum(over_blocks(partial(of_block, parameters), source.observation.logits)) / n
-        return total[0], total[1:]
+        biases = torch.from_numpy(parameters[1:])
+        value = 0.0
+        slope = np.zeros(1 + k)
+        first = 0
+        for logits in blocks(source.observation.logits):
+            labels = source.labels[first : first + len(logits)]
+            scaled = torch.add(biases, logits, alpha=parameters[0], out=memory[: len(labels)])
+            p = torch.softmax(scaled, dim=1, out=scaled).numpy()
+            own = np.arange(len(labels)), labels
+            value -= np.log(np.maximum(p[own], SMALLEST)).sum()
+            p[own] -= 1
+            slope[0] += np.vdot(p, logits.numpy())
+            slope[1:] += p.sum(axis=0)
+            first += len(logits)
+        return value / n, slope / n
 
     start = np.concatenate([[1 / temperature(source)], np.zeros(k)])
     low, high = (float(np.exp(-edge)) for edge in reversed(LOG_RANGE))
@@ -76,7 +77,7 @@ def bias_corrected(source: Source) -> FloatArray:
 
 def calibrated(observation: Observation, parameters: FloatArray) -> FloatArray:
     """Returns softmax(f / T + b) of each image, float64 (n, k), with the parameters of `bias_corrected`."""
-    return softmax(observation.logits.astype(np.float64) * parameters[0] + parameters[1:])
+    return softmax(observation.logits, scale=parameters[0], biases=parameters[1:])
 
 
 def reweighted(p: FloatArray, pi: FloatArray, q: FloatArray) -> FloatArray:

@@ -1,8 +1,7 @@
 """Temperature scaling (Guo et al., ICML 2017), softmax and log-sum-exp, by PyTorch: faster than by SciPy."""
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -10,11 +9,11 @@ from scipy.optimize import minimize_scalar
 from starter.observing.observation import Observation, Source, once
 from submission.arrays import FloatArray, IntArray
 
-Value = TypeVar("Value")
 LOG_RANGE = (-10.0, 10.0)
 """Bounds of log T; the optimum for a classifier without errors is T = 0, below any bound."""
-BLOCK = 1 << 18
+BLOCK = 1 << 16
 """Number of logits that are read at a time: as many as a processor's cache holds in double precision."""
+LOWEST = float(np.finfo(np.float64).min)
 
 
 @once
@@ -40,50 +39,52 @@ def likeliest_temperature(logits: FloatArray, labels: IntArray) -> float:
 
 def scaled_probabilities(observation: Observation, temperature: float) -> FloatArray:
     """Returns softmax(f / T) of each image, float64 (n, k)."""
-    return softmax(observation.logits.astype(np.float64) / temperature)
+    return softmax(observation.logits, 1 / temperature)
 
 
-def softmax(logits: FloatArray) -> FloatArray:
-    """Returns the softmax of each row of logits (n, k), float64 (n, k)."""
+def softmax(logits: FloatArray, scale: float = 1.0, biases: FloatArray | None = None) -> FloatArray:
+    """Returns the softmax of each row of scale f + b, with logits f (n, k) and biases b (k,), (n, k)."""
     import torch
 
-    found: FloatArray = torch.softmax(torch.as_tensor(logits, dtype=torch.float64), dim=1).numpy()
+    found = np.empty(logits.shape)
+    added = torch.from_numpy(np.zeros(logits.shape[1]) if biases is None else biases)
+    first = 0
+    for block in blocks(logits):
+        part = torch.from_numpy(found[first : first + len(block)])
+        torch.softmax(torch.add(added, block, alpha=scale, out=part), dim=1, out=part)
+        first += len(block)
     return found
 
 
 def logsumexp(logits: FloatArray, scale: float = 1.0) -> FloatArray:
     """Returns log sum_c exp(scale f_c) of each row of logits (n, k), float64 (n,)."""
-    import torch
-
-    return joined(over_blocks(lambda rows, first: torch.logsumexp(rows * scale, dim=1), logits))
+    return joined(logsumexp_of(block.mul_(scale)) for block in blocks(logits))
 
 
-def over_blocks(read: Callable[[Any, int], Value], logits: FloatArray) -> list[Value]:
-    """Returns what `read` makes of each block of rows in double precision and its first row's number.
+def logsumexp_of(rows: Any) -> Any:
+    """Returns log sum exp of each row of a tensor (n, k), which it overwrites."""
+    most = rows.amax(dim=1).clamp_(min=LOWEST)  # of a row of -inf the result is -inf
+    return rows.sub_(most[:, None]).exp_().sum(dim=1).log_().add_(most)
 
-    A block has about `BLOCK` logits and one thread: on so few numbers, several mostly wait for each other.
-    Blocks are read side by side; their order, and so the last bits of a sum, is always the same.
+
+def blocks(logits: FloatArray) -> Iterator[Any]:
+    """Yields rows in double precision, about `BLOCK` logits each time, in one tensor that may be overwritten.
+
+    New memory for every block takes longer than to compute with it.
     """
     import torch
 
-    every = torch.as_tensor(logits)
     size = max(BLOCK // logits.shape[1], 1)
-    firsts = range(0, max(len(logits), 1), size)
-
-    def of_block(first: int) -> Value:
-        return read(every[first : first + size].to(torch.float64), first)
-
+    memory = torch.empty((min(size, len(logits)), logits.shape[1]), dtype=torch.float64)
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+    torch.set_num_threads(1)  # on so few numbers, several mostly wait for each other
     try:
-        if threads == 1 or len(firsts) == 1:
-            return [of_block(first) for first in firsts]
-        with ThreadPoolExecutor(max_workers=threads) as workers:
-            return list(workers.map(of_block, firsts))
+        for rows in torch.as_tensor(logits).split(size):
+            yield memory[: len(rows)].copy_(rows)
     finally:
         torch.set_num_threads(threads)
 
 
-def joined(values: Iterable[Any]) -> FloatArray:
+def joined(values: Iterator[Any]) -> FloatArray:
     """Returns the values of blocks of rows, one tensor (n, ...) each, in one array."""
     return np.concatenate([each.numpy() for each in values])

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from starter.observing.observation import PEER, Moments, Observation
 from submission.arrays import IntArray
@@ -170,7 +171,8 @@ def estimate_seen(
     if asked.window is not None:
         seen = [part for whole in seen for part in _windows_of(whole, asked.window)]
     known = _sample(source)
-    with ThreadPoolExecutor(max_workers=1) as aside:  # NumPy, PyTorch and Numba let threads run side by side
+    # The check goes beside the estimates; with more threads than these two, BLAS and OpenMP mostly wait.
+    with threadpool_limits(1), ThreadPoolExecutor(max_workers=1) as aside:
         checked = _sample(source, CHECKED)
         halves = aside.submit(_halves, checked.seen, labels[checked.rows], asked)
         fitted = Fitted.of(known.seen, labels[known.rows], learnt=learnt, classes=classes)
