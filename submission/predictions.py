@@ -10,6 +10,8 @@ from pathlib import Path
 from submission.files import csv_text, read_head, read_text, replacing, write_text
 from submission.parser import ANSWER, check_size, most_bytes, parse
 
+FOLDERS = {"test": "submissions", "val": "validation"}
+"""Folders for the predictions of each part, inside the competition's folder."""
 RUNS = "runs.csv"
 """The log of runs in the competition's folder; its column `files` is a JSON object {path: SHA-256}."""
 

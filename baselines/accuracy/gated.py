@@ -26,10 +26,10 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from baselines.accuracy.evidence import TINY, Reader, Reading
-from baselines.accuracy.gate import Gate, Named, Scale, Votes, at, nearest
+from baselines.accuracy.gate import Gate, Named, Scale, Votes, at
 from baselines.contract.estimator import Estimator
 from baselines.contract.families import blocks
-from baselines.contract.intervals import USUAL, CrossConformal, Remoteness
+from baselines.contract.intervals import USUAL, CrossConformal, Remoteness, nearest
 from starter.observing.observation import IMAGE_STATS, MetaTrain, Observation
 from submission.arrays import BoolArray, FloatArray, IntArray
 from submission.progress import progress
