@@ -4,7 +4,7 @@ A change is an event of its own: what changed, its values before and after, and 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from submission.competition import LONGEST_TEXT, Competition
@@ -22,6 +22,11 @@ SETTINGS = {
 """What may change while a competition runs, in the words of a notice."""
 GONE = {"withdraw": "withdrawn", "disqualify": "disqualified"}
 """The state of a team after a change by which its submissions no longer count."""
+
+
+def now() -> datetime:
+    """Returns the present time, in UTC."""
+    return datetime.now(timezone.utc)
 
 
 def check_line(name: str, text: str, most: int = LONGEST_TEXT) -> None:

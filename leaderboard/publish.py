@@ -1,6 +1,5 @@
 """The published leaderboard: open the ledger, check its chain, make the boards, write the files."""
 
-import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -122,7 +121,7 @@ def _written(competition: Competition, moment: Moment, final: bool, retired: boo
         write_text(root / name, text)
     return Published(
         standings=boards.public.standings,
-        final=boards.final,
+        final=boards.private.standings if boards.private else (),
         warnings=(*_doubts(competition, len(moment.public[0]), final), *methods.warnings),
         csv=root / "leaderboard.csv",
         html=root / "leaderboard.html",
@@ -133,11 +132,8 @@ def _written(competition: Competition, moment: Moment, final: bool, retired: boo
 
 def _files(competition: Competition, boards: Boards, head: str) -> dict[str, str]:
     """Returns the texts of the files of the boards by name."""
-    files = {"leaderboard.csv": board_csv(boards.public)}
-    if boards.private is not None:
-        files[PRIVATE] = board_csv(boards.private)
-    if boards.validation is not None:
-        files["leaderboard_validation.csv"] = board_csv(boards.validation)
+    names = {"public": "leaderboard.csv", "private": PRIVATE, "validation": "leaderboard_validation.csv"}
+    files = {names[board.part]: board_csv(board) for board in boards.present}
     files["leaderboard.html"] = leaderboard_html(competition, boards.present, head)
     files["leaderboard.md"] = leaderboard_markdown(competition, boards.present, head)
     return files
@@ -183,7 +179,6 @@ def leaderboard_html(competition: Competition, boards: Sequence[Board], head: st
     page = templates(Path(__file__).parent)
     page.filters["place"] = lambda points, end: f"{99 * min(points, end) / end:.1f}"
     page.filters["points"] = lambda value: cell(value, competition.decimals)
-    page.tests["number"] = lambda value: not math.isnan(value)
     drawn = [column for board in boards for column in page_columns(board, board.standings)]
     return page.get_template("page.html").render(
         competition=competition,
@@ -193,14 +188,10 @@ def leaderboard_html(competition: Competition, boards: Sequence[Board], head: st
         columns=page_columns,
         legends={column.title: column.legend for column in drawn if column.legend},
         scale=_scale,
-        decided=_decided,
+        decided=decided_pairs,
         head=head,
         lanes=lambda lines: max((number for line in lines for number in line.rank_groups), default=0),
     )
-
-
-def _decided(lines: Sequence[Standing]) -> str:
-    return decided_pairs(line.rank_groups for line in lines)
 
 
 def _scale(board: Board, lines: Sequence[Standing]) -> float:
@@ -218,7 +209,7 @@ def leaderboard_markdown(competition: Competition, boards: Sequence[Board], head
     for board in boards:
         noise = f"; noise floor {cell(board.noise_floor, board.decimals)}" if board.detailed else ""
         title = f"RMSE of {competition.titles[0]} in points on {board.where}{noise}."
-        decided = _decided(board.teams or board.methods)
+        decided = decided_pairs(line.rank_groups for line in board.teams or board.methods)
         blocks += [f"{title} {decided}".rstrip(), board_markdown(board)]
     notices = "\n".join(f"- {escaped(text)}" for text in competition.notices)
     blocks += [f"Changes:\n\n{notices}"] if notices else []

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from leaderboard.events import checked_reason
+from leaderboard.events import checked_reason, now
 from leaderboard.ledger import Entry, Ledger, opened
 from submission.arrays import IntArray
 from submission.competition import Competition
@@ -68,7 +68,7 @@ def rescore(
     labels: Mapping[str, float],
     voids: Collection[str],
     reason: str,
-    clock: Callable[[], datetime],
+    clock: Callable[[], datetime] = now,
 ) -> tuple[int, str]:
     """Correct labels {id: fraction}, void sets, and score every submission again, in one recorded step.
 
@@ -88,10 +88,10 @@ def rescore(
             for entry in ledger.entries()
             if entry.status == "scored"
         }
-        now = clock()
+        time = clock()
         solution = ledger.keep_file(solution_bytes(rows))
         ledger.append(
-            now,
+            time,
             "solution",
             scorer=SCORER,
             solution=solution,
@@ -101,7 +101,7 @@ def rescore(
             note=checked_reason(reason),
         )
         for number, score in found.items():
-            ledger.append(now, "score", entry=number, scorer=SCORER, solution=solution, **score)
+            ledger.append(time, "score", entry=number, scorer=SCORER, solution=solution, **score)
         return len(found), ledger.head
 
 

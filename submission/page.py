@@ -6,6 +6,7 @@ Text written by other people is also escaped for Markdown and for spreadsheets. 
 
 import base64
 import hashlib
+import math
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ def templates(folder: Path, escape: bool = True) -> "Environment":
         keep_trailing_newline=True,
     )
     read.filters["source_hash"] = _source_hash
+    read.tests["number"] = lambda value: not math.isnan(value)
     return read
 
 

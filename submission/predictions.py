@@ -3,12 +3,11 @@
 import csv
 import io
 import json
-import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from submission.files import csv_text, read_head, read_text, replacing, write_text
-from submission.parser import ANSWER, check_size, most_bytes, parse
+from submission.files import csv_text, read_head, read_text, write_text
+from submission.parser import check_size, most_bytes, parse
 
 FOLDERS = {"test": "submissions", "val": "validation"}
 """Folders for the predictions of each part, inside the competition's folder."""
@@ -28,14 +27,8 @@ def write_predictions(path: Path, values: Mapping[str, float], column: str = "pr
 
 
 def write_answer(path: Path, values: Mapping[str, float]) -> None:
-    """Write DataCV's form, six decimals a line in the order of `values`; a zip if `path` ends in ".zip"."""
-    text = "".join(f"{value:.6f}\n" for value in values.values())
-    with replacing(path) as temporary:
-        if path.suffix.lower() == ".zip":
-            with zipfile.ZipFile(temporary, "w") as archive:
-                archive.writestr(zipfile.ZipInfo(ANSWER), text)
-        else:
-            temporary.write_bytes(text.encode())
+    """Write DataCV's form, six decimals a line in the order of `values`, atomically."""
+    write_text(path, "".join(f"{value:.6f}\n" for value in values.values()))
 
 
 def read_predictions(path: Path, ids: Sequence[str], column: str = "prediction") -> dict[str, float]:

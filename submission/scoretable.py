@@ -116,11 +116,6 @@ class Targets:
     family_names: tuple[str, ...]  # of the sets (n,)
 
     @classmethod
-    def of_validation(cls, competition: Competition, metric: str | None = None) -> "Targets":
-        """Returns the targets of the validation sets for one metric, by default the ranking one."""
-        return validation_targets(competition)[metric or competition.metrics[0]]
-
-    @classmethod
     def of_solution(cls, competition: Competition, rows: Iterable[SolutionRow]) -> "Targets":
         """Returns the targets in rows of the solution; a set that the build did not record is a family."""
         rows = list(rows)
@@ -354,7 +349,8 @@ def constant_error(competition: Competition) -> float:
 
 def score_validation(competition: Competition, path: Path, metric: str | None = None) -> Score:
     """Returns the score of a file on the validation sets for one metric, by default the ranking one."""
-    return Targets.of_validation(competition, metric).score(validate(competition, path, "val"))
+    targets = validation_targets(competition)[metric or competition.metrics[0]]
+    return targets.score(validate(competition, path, "val"))
 
 
 def tables_of(

@@ -1,7 +1,6 @@
 """FRAP: the classifier's probabilities fused with a referee's, with a threshold as in ATC.
 
-Paper: FRAP, CVPR 2026, arXiv 2606.06335. Threshold: Garg et al., "Leveraging Unlabeled Data to Predict
-Out-of-Distribution Performance", ICLR 2022, arXiv 2201.04234.
+Paper: FRAP, CVPR 2026, arXiv 2606.06335.
 """
 
 import numpy as np

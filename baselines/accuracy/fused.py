@@ -2,8 +2,7 @@
 
 The posteriors softmax(a z_classifier + b z_referee) are a product of experts (Hinton, "Training Products of
 Experts by Minimizing Contrastive Divergence", Neural Computation 2002), whose prior EM adapts to the set
-(Saerens, Latinne & Decaestecker, "Adjusting the Outputs of a Classifier to New a Priori Probabilities",
-Neural Computation 2002). The fusion was developed for this kit.
+(`baselines.accuracy.priors`). The fusion was developed for this kit.
 """
 
 from collections.abc import Sequence

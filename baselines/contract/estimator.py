@@ -400,8 +400,7 @@ class Regressed(Measured, Direct):
     """A regression of accuracy on one indicator, fitted to the meta-train sets.
 
     Args:
-        indicator: The set-level indicator.
-        needs: Names of the fields of an observation that the indicator reads besides the logits.
+        indicator, needs: As for `Direct`.
         regressor: Name of the regressor, one of REGRESSORS.
     """
 

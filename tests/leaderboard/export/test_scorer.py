@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from exports import START
@@ -55,8 +56,12 @@ def test_the_number_is_the_kits_and_the_order_the_right_one(
     for path in ranked.values():
         if name != "mine.csv":
             values = read_predictions(path, fine.ids("test"))
-            path = path.with_name(name)
+            path = path.with_name("answer.txt")
             write_answer(path, values)
+        if name == "answer.zip":
+            with ZipFile(path.with_name(name), "w") as archive:
+                archive.write(path, "answer.txt")
+            path = path.with_name(name)
         files = {name: path.read_bytes(), "metadata": b"x", ".DS_Store": b"", "__MACOSX/._a": b"x"}
         code, _, scores = scored(tmp_path / "host/scoring_program", tmp_path / "host" / labels, files)
         expected = score_parts(validate(fine, path), solution_of(fine))[part]
