@@ -1,7 +1,4 @@
-"""What the events of a ledger say of a competition's settings and of its teams, as they count now.
-
-A change is an event of its own: what changed, its values before and after, and the organizer's reason.
-"""
+"""What the events of a ledger say of a competition's settings and of its teams, as they count now."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone

@@ -62,11 +62,9 @@ def publish(
 ) -> Published:
     """Write ``leaderboard.csv``, ``.html`` and ``.md`` from the ledger and the kit's own methods.
 
-    What is shown before the end `leaderboard.feedback` says. `ended` is the present time, to publish private
-    scores too; `retired` then shows all methods on the test sets; `out` is another folder to write to.
-    The ledger is read in one transaction, in which its head is written to ``heads.json``. If other processes
-    submit at the same time, all files are written again, so that the last one to write has seen the last
-    submission.
+    `ended` is the present time, to publish private scores too; `retired` then shows all methods on the test
+    sets; `out` is another folder to write to. If others submit meanwhile, all files are written again, so
+    that the last one to write has seen the last submission.
     """
     root = out or competition.root
     if retired and ended is None:
@@ -151,11 +149,7 @@ def _doubts(competition: Competition, rows: int, final: bool) -> Iterator[str]:
 
 
 def organizer_table(competition: Competition) -> str:
-    """Returns the scores of the kit's methods on all test sets, by group, as text for a terminal.
-
-    There is a table for each metric, the ranking one first; below it stands how many pairs of methods the
-    paired test tells apart.
-    """
+    """Returns tables of the kit's methods on all test sets, one a metric, with the pairs told apart."""
     methods = read_methods(competition).predictions
     solution = [row for row in newest_solution(competition) if row.usage in COUNTING]
     parts = Targets.of_solution(competition, solution).by_metric(competition)
@@ -170,12 +164,7 @@ def organizer_table(competition: Competition) -> str:
 
 
 def leaderboard_html(competition: Competition, boards: Sequence[Board], head: str) -> str:
-    """Returns the text of ``leaderboard.html``, self-contained and with every value escaped.
-
-    The page's Content-Security-Policy allows only its own style and script, by their SHA-256. The teams come
-    first; all their numbers after the end, the methods and the notes are folded. If no team has submitted
-    yet, the page explains how to hand in.
-    """
+    """Returns the text of ``leaderboard.html``, self-contained and with every value escaped."""
     page = templates(Path(__file__).parent)
     page.filters["place"] = lambda points, end: f"{99 * min(points, end) / end:.1f}"
     page.filters["points"] = lambda value: cell(value, competition.decimals)

@@ -1,8 +1,4 @@
-"""Versions of the solution, and scoring of every submission by a new one.
-
-``private/solution.csv`` is the version that was built; corrected ones are in the ledger, which names the
-newest.
-"""
+"""Versions of the solution, the built one and corrected ones in the ledger, and scoring by a new one."""
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -70,11 +66,7 @@ def rescore(
     reason: str,
     clock: Callable[[], datetime] = now,
 ) -> tuple[int, str]:
-    """Correct labels {id: fraction}, void sets, and score every submission again, in one recorded step.
-
-    The ledger keeps the old versions of the solution and the old scores. Returns the number of submissions
-    that were scored again, and the ledger's head.
-    """
+    """Correct labels {id: fraction}, void sets, score all again; returns how many, and the ledger's head."""
     with opened(competition, writing=True) as ledger:
         before = version(competition, ledger)
         rows = corrected(competition, before, labels, voids)

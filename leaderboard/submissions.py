@@ -90,11 +90,6 @@ class _File:
     predictions: Mapping[str, float]
     invalid: InvalidSubmission | None
 
-    @property
-    def digest(self) -> str:
-        """Its SHA-256; "" if it is too large to read."""
-        return "" if self.data is None else hashlib.sha256(self.data).hexdigest()
-
 
 def _handed_in(competition: Competition, path: Path) -> _File:
     """Read a file as it is handed in, and parse it."""
@@ -121,8 +116,7 @@ def _enter(
     counting = counting_rows(competition, solution)
     scores = score_parts(file.predictions, counting) if file.predictions else {}
     number = ledger.next_entry()
-    if file.data is not None:
-        ledger.keep_file(file.data, file.predictions or None)
+    digest = "" if file.data is None else ledger.keep_file(file.data, file.predictions or None)
     row = ledger.append(
         now,
         "submission",
@@ -130,7 +124,7 @@ def _enter(
         team=counted.name,
         team_id=counted.id,
         file=file.name,
-        digest=file.digest,
+        digest=digest,
         status="scored" if scores else "invalid",
         scorer=SCORER,
         solution=hashlib.sha256(solution_bytes(solution)).hexdigest(),
@@ -143,7 +137,7 @@ def _enter(
         "team": counted.name,
         "time": now.astimezone(timezone.utc).isoformat(timespec="seconds"),
         "file": file.name,
-        "digest": file.digest,
+        "digest": digest,
         "row": row,
         "note": note,
     }
@@ -154,7 +148,7 @@ def _enter(
         answer=answer,
         rows=sum(line.usage == "Public" for line in counting),
         left=left,
-        same=next((earlier for earlier, _, _, digest in made if digest == file.digest), None),
+        same=next((earlier for earlier, _, _, known in made if known == digest), None),
         created=len(ledger.teams()) > before,
     )
 
@@ -181,10 +175,7 @@ def receipt_file(competition: Competition, number: int) -> Path:
 def select(
     competition: Competition, team: str, numbers: Sequence[int], clock: Callable[[], datetime] = now
 ) -> str:
-    """Record that the submissions `numbers` count for a team at the end, in place of an earlier choice.
-
-    They are valid ones of the team, at most `FINALS`; none undoes the choice. Returns the ledger's head.
-    """
+    """Record which valid submissions, up to `FINALS`, count for a team; none undoes it. Returns the head."""
     if len(set(numbers)) != len(numbers) or len(numbers) > FINALS:
         raise UnusableInput(f"choose up to {FINALS} different submissions")
     with opened(competition, writing=True) as ledger:

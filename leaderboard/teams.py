@@ -86,10 +86,7 @@ def plain(name: str) -> str:
 def registered(
     competition: Competition, ledger: Ledger, name: str, now: datetime, create: bool = False
 ) -> Team:
-    """Returns the team that is registered under a name; with `create` a new one is registered.
-
-    Refuses a team that was renamed, merged into another, withdrawn or disqualified.
-    """
+    """Returns the team of a name, registered if `create`; refuses one that is renamed, merged or gone."""
     teams = ledger.teams()
     for team in teams.values():
         if team_key(name) in map(team_key, team.names):

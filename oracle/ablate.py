@@ -41,9 +41,8 @@ PAPER = {
 }
 """RMSE that the paper gives, in points, by table and row: of ResNet-56 and of RepVGG-A0.
 
-Its table 1 has the baselines of the challenge's own table (https://github.com/xingjianleng/autoeval_baselines),
-with `atc-datacv` for ATC. They are over the 40 validation sets of the DataCV challenge; those of table 2 are
-over its 100 test sets, and not told by network.
+They are over the 40 validation sets of the DataCV challenge, the baselines of table 1 as in its own table;
+those of table 2 are over its 100 test sets, and not told by network.
 """
 Lines = list[dict[str, object]]
 """The lines of a table, each with a value by column, in the order of the columns."""
@@ -117,11 +116,7 @@ def table_text(lines: Lines) -> str:
 
 
 def lines_of(everything: Targets, runs: Runs, table: str) -> Lines:
-    """Returns a line for each row, classifier and group.
-
-    RMSE and bias are means over seeds, in points, and sd is the standard deviation of the RMSE over seeds.
-    The training errors are over all meta-train sets, in the line of every group.
-    """
+    """Returns a line for each row, classifier and group: means over seeds, in points, and their deviation."""
     lines: Lines = []
     for (label, subject), found in runs.items():
         targets = everything.of_subject(subject)
@@ -167,10 +162,7 @@ def _undertrained(runs: Sequence[Run]) -> str:
 
 
 def _plot(path: Path, table: str, lines: Lines) -> None:
-    """Draw the RMSE over all validation sets: a bar for each row and classifier.
-
-    The line in it is the 95 % interval, or else the deviation over seeds; a diamond is the paper's number.
-    """
+    """Draw the RMSE over all sets: a bar a row and classifier, its interval, and the paper's diamond."""
     frame = pd.DataFrame(line for line in lines if line["group"] == ALL)
     rows, subjects = (frame[name].unique() for name in ("row", "subject"))
     of = {

@@ -74,10 +74,7 @@ def laplacian_cast(target: Observation, source: Source) -> FloatArray:
 
 
 def knn(target: Observation, source: Source) -> FloatArray:
-    """Returns the distance to the tenth nearest training image in L2-normalised features, in [0, 2], (n,).
-
-    Paper: Sun, Ming, Zhu & Li, "Out-of-Distribution Detection with Deep Nearest Neighbors", ICML 2022.
-    """
+    """Returns the distance (n,) to the tenth nearest training image, L2-normalised (Sun et al. 2022)."""
     from starter.studies.shift.grid import kth_distance  # which imports torch
 
     known = source.train_ref.features

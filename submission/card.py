@@ -1,8 +1,4 @@
-"""Descriptions of a competition: a README for participants, a data card, Croissant metadata for programs.
-
-All are made from ``public/`` alone, so every participant can make them, and they contain nothing hidden.
-Croissant: mlcommons.org/croissant, format 1.0, JSON-LD; ``croissant_context.json`` defines its keys.
-"""
+"""Descriptions of a competition by ``public/`` alone: README, data card, Croissant 1.0 (mlcommons.org)."""
 
 import json
 from importlib.metadata import version
@@ -62,12 +58,7 @@ def filled(template: Path, competition: Competition, **values: object) -> str:
 
 def data_card(competition: Competition) -> str:
     """Returns the data card, Markdown."""
-    contents = {
-        "train": TRACKS[competition.track].train,
-        "val": "images and targets are given",
-        "test": "images are given; predict the hidden targets",
-    }
-    return filled(HERE / "card.md", competition, contents=contents, targets=_spread(competition))
+    return filled(HERE / "card.md", competition, targets=_spread(competition))
 
 
 def licence_lines(competition: Competition) -> list[str]:
@@ -78,10 +69,7 @@ def licence_lines(competition: Competition) -> list[str]:
 
 
 def croissant(competition: Competition) -> str:
-    """Returns the Croissant metadata, JSON-LD: every public file with its SHA-256, the tables as record sets.
-
-    Paths are relative to the competition's folder, where the metadata file belongs.
-    """
+    """Returns the Croissant metadata, JSON-LD: every public file with its SHA-256, and the tables."""
     description = competition.public / "competition.json"
     files = {**competition.files, description.name: sha256(description)}
     document = {

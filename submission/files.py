@@ -104,11 +104,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def claim_folder(folder: Path, content: str, notes: Path | None = None) -> None:
-    """Make a folder for some content, or accept the one that an earlier run made for the same content.
-
-    The content is noted in the file ``.<folder>.unseen`` in the folder `notes`, by default next to the
-    folder.
-    """
+    """Make a folder for a content, or accept an earlier run's; ``.<folder>.unseen`` in `notes` names it."""
     note = (notes or folder.parent) / f".{folder.name}.unseen"
     begun = note.is_file() and note.read_bytes() == content.encode()
     if not begun and folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):

@@ -1,8 +1,4 @@
-"""Jinja templates of all pages and texts: an unknown name is an error, and values are escaped.
-
-Text written by other people is also escaped for Markdown and for spreadsheets. All pages extend
-``base.html``, with the style in ``page.css``; ``sort.js`` sorts their tables.
-"""
+"""Jinja templates of all pages and texts, and escapes of what others write for Markdown and spreadsheets."""
 
 import base64
 import hashlib

@@ -44,10 +44,7 @@ def read_bytes(path: Path, ids: Sequence[str], follow: bool = True) -> bytes:
 
 
 def predicted_files(root: Path) -> dict[str, dict[str, str]]:
-    """Returns what `unseen predict` wrote below `root`, {path: {SHA-256: kind}}; the kit's are "baseline".
-
-    Anybody's CSV may be in ``submissions/``, but only what `unseen predict` wrote may be shown.
-    """
+    """Returns what `unseen predict` wrote below `root`, {path: {SHA-256: kind}}; only that may be shown."""
     found: dict[str, dict[str, str]] = {}
     path = root / RUNS
     for row in csv.DictReader(io.StringIO(read_text(path) if path.exists() else "")):

@@ -301,10 +301,7 @@ def score_lines(targets: Targets, methods: Methods, subject: str = "") -> list[S
 
 
 def score_cells(targets: Targets, methods: Methods) -> list[list[str]]:
-    """Returns the cells of a table of methods, best first, with the RMSE by group; noise comes last.
-
-    A column without any number is left out, such as the interval of sets of few families.
-    """
+    """Returns the cells of a table of methods, best first, then noise, without columns of no number."""
     parts = targets.by_group()
     lines = score_lines(targets, methods)
     rmse = {(line.method, line.group): line.rmse for line in lines}

@@ -58,10 +58,7 @@ def aline_d(agreed: FloatArray, right: FloatArray, shifted: FloatArray) -> Float
 
 
 class Aline(Estimator):
-    """Agreement-on-the-line with the competition's other classifiers (Baek et al. 2022).
-
-    ALine-D is used; a single pair gives no slope, so the slope is 1 and ALine-S is used.
-    """
+    """Agreement-on-the-line with the competition's other classifiers (Baek et al. 2022)."""
 
     needs = ("peers",)
 

@@ -85,7 +85,10 @@ class Reader:
             },
         )
         if self.referee is None:
-            return replace(reading, images={**reading.images, **of_statistics(seen)})
+            assert seen.image_stats is not None
+            means = np.log(np.maximum(seen.image_stats, TINY)).mean(axis=0)
+            stats = {name: _repeated(mean, seen) for name, mean in zip(IMAGE_STATS, means, strict=True)}
+            return replace(reading, images={**reading.images, **stats})
         plain, adapted, cott = self._posterior(seen, of_referee(seen), self.referee)
         return with_referee(reading, plain, adapted, cott, seen)
 
@@ -115,21 +118,13 @@ def of_classifier(plain: FloatArray, adapted: FloatArray, seen: Observation) -> 
     }
 
 
-def of_statistics(seen: Observation) -> dict[str, FloatArray]:
-    """Returns the means of the logarithms of the images' statistics, by their names."""
-    assert seen.image_stats is not None
-    means = np.log(np.maximum(seen.image_stats, TINY)).mean(axis=0)
-    return {name: _repeated(mean, seen) for name, mean in zip(IMAGE_STATS, means, strict=True)}
-
-
 def with_referee(
     reading: Reading, plain: FloatArray, adapted: FloatArray, cott: float, seen: Observation
 ) -> Reading:
     """Returns the reading with what the referee says.
 
     Evidence: log-odds of the referee's own confidence, and of its probability of the classifier's prediction
-    under both priors, each with its mean. Estimates: agreement (Jiang et al., ICLR 2022), the share of images
-    for which both networks predict the same class, and COTT under the prior that the referee finds.
+    under both priors, each with its mean. Estimates: agreement, and COTT under the prior that it finds.
     """
     evidence = {
         "referee_confidence": log_odds(plain.max(axis=1), IMAGE_EDGE),

@@ -1,7 +1,4 @@
-"""FRAP: the classifier's probabilities fused with a referee's, with a threshold as in ATC.
-
-Paper: FRAP, CVPR 2026, arXiv 2606.06335.
-"""
+"""FRAP (CVPR 2026, arXiv 2606.06335): probabilities fused with a referee's, and a threshold as in ATC."""
 
 import numpy as np
 from scipy.optimize import minimize_scalar

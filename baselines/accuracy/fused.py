@@ -62,8 +62,7 @@ def learnt_weights(
 ) -> FloatArray:
     """Returns the weights (a, b), >= 0, that maximise the mean over sets of the likelihood of being right.
 
-    The class prior is the source's `pi` (k,) in the first round, then EM's with the weights of the round
-    before.
+    The class prior is the source's `pi` (k,), then EM's with the weights of the round before.
     """
     weights, tilts = start, [np.zeros(len(pi))] * len(sets)
     for _ in range(ROUNDS):

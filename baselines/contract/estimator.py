@@ -21,10 +21,7 @@ from submission.arrays import BoolArray, FloatArray, IntArray
 from submission.errors import UnusableInput
 
 Indicator = Callable[[Any, Source], float]
-"""A set-level indicator: a function of an unlabelled set and the labelled source that returns one number.
-
-The set is an `Observation`, or in the OOD track a `ScoredMix`.
-"""
+"""A set-level indicator: one number of an unlabelled set (`Observation` or `ScoredMix`) and the source."""
 Crossed = tuple[list[FloatArray], Callable[[Seen], FloatArray]]
 """Predictions for the sets that each of J folds tests on, and a function of a set: those of all J."""
 PERCENTAGES = 2.0

@@ -121,10 +121,9 @@ def log_run(
 def verify_entry(
     competition: Competition, file: Path, name: str, method: Estimator, device: str = "cpu"
 ) -> pd.DataFrame:
-    """Fit the method again, predict the test sets, and compare with a submitted file, without ``private/``.
+    """Returns what the method, fitted again, predicts otherwise than a submitted file by over `TOLERANCE`.
 
-    Returns the predictions that differ by more than `TOLERANCE`, the largest difference first: by id
-    `submitted`, `now` and `difference`, fractions.
+    The largest difference is first: by id `submitted`, `now` and `difference`, fractions.
     """
     submitted = validate(competition, file)
     observed = observe_parts(competition, asked([method], competition), ("test",), device)
