@@ -18,10 +18,10 @@ from submission.arrays import BoolArray, FloatArray
 
 def confidence_log_odds(observation: Observation, temperature: float = 1.0) -> FloatArray:
     """Returns log-odds of each image's largest probability, (n,), exact where a float32 softmax is 1.0."""
-    return joined(log_odds(block.div_(temperature)) for block in blocks(observation.logits))
+    return joined(row_log_odds(block.div_(temperature)) for block in blocks(observation.logits))
 
 
-def log_odds(logits: Any) -> Any:
+def row_log_odds(logits: Any) -> Any:
     """Returns the log-odds of the largest probability in each row of a tensor (n, k), which it overwrites."""
     confidence, predicted = logits.max(dim=1)
     return confidence - logsumexp_of(logits.scatter_(1, predicted[:, None], -math.inf))

@@ -35,10 +35,7 @@ def cot(target: Observation, source: Source) -> float:
 
 @once
 def cott_threshold(source: Source) -> float:
-    """Returns the cost at or below which the share of source images equals the source's accuracy.
-
-    It is -inf if no source image is classified correctly.
-    """
+    """Returns the cost up to which the source images' share is the source's accuracy; -inf if that is 0."""
     cost, mass = transport(source.observation, source)
     order = np.argsort(cost)
     right = int(source.correct.sum())
@@ -95,14 +92,11 @@ def _distinct(rows: FloatArray) -> tuple[FloatArray, IntArray]:
 
 
 def optimal_plan(gain: FloatArray, supply: IntArray, demand: IntArray) -> IntArray:
-    """Returns the plan, int64 (m, k) >= 0, with the largest sum of gain * plan.
+    """Returns the plan, int64 (m, k) >= 0, with the largest sum of gain * plan; masses are int64.
 
     Of more rows than `MANY` per column, every fourth (before it every sixteenth, ...) is planned first: its
-    prices at the end are near those of all rows, which then seldom move.
-
-    Only the ratios of the masses matter: the plan's rows sum to supply * sum(demand) / g and its columns to
-    demand * sum(supply) / g, with g the greatest common divisor of the two sums. `gain` (m, k) is per unit of
-    mass; `supply` (m,) and `demand` (k,) are int64.
+    prices at the end are near those of all rows, which then seldom move. The plan's rows sum to supply (m,) *
+    sum(demand) / g, its columns to demand (k,) * sum(supply) / g; g is the two sums' greatest common divisor.
     """
     from baselines.accuracy.transport import augmented_plan  # Numba is slow to import
 

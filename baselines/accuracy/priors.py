@@ -31,10 +31,7 @@ LAST_SHARES = f"{__name__}.last_shares"
 
 
 def source_prior(source: Source) -> FloatArray:
-    """Returns the class prior pi of the source's reference images, float64 (k,), sum 1, all above 0.
-
-    A class without an image counts as half an image, so that a set may still contain it.
-    """
+    """Returns the source's class prior pi, float64 (k,); a class without an image counts as half an image."""
     counts = np.bincount(source.labels, minlength=source.observation.logits.shape[1])
     whole = np.where(counts > 0, counts, 0.5)
     return whole / whole.sum()
@@ -107,10 +104,7 @@ def em_prior(p: FloatArray, pi: FloatArray) -> FloatArray:
 
 
 def shares(observation: Observation, source: Source) -> FloatArray:
-    """Returns the class prior (k,) of a set by EM on its calibrated probabilities.
-
-    The source remembers the last one, which several methods read.
-    """
+    """Returns a set's class prior (k,) by EM on calibrated probabilities; the source keeps the last one."""
     logits, found = source.computed.get(LAST_SHARES, (None, None))
     if logits is not observation.logits:
         found = em_prior(calibrated(observation, bias_corrected(source)), source_prior(source))
@@ -147,11 +141,7 @@ def bbse_prior(predicted: IntArray, source: Source) -> FloatArray:
 
 
 class UnderPrior(Estimator):
-    """Base of methods that first estimate the class prior q (k,) of a set.
-
-    Args:
-        prior: Name of the way to estimate it, one of PRIORS.
-    """
+    """Base of methods that first estimate the class prior q (k,) of a set by `prior`, one of PRIORS."""
 
     def __init__(self, prior: str = "em") -> None:
         self.prior = prior
@@ -181,8 +171,6 @@ class LabelShift(UnderPrior):
 
     It is the mean probability of the predicted class, mean_i p_i(y_i). The probabilities are `calibrated` on
     the source and `reweighted` to the set's prior. If only the class prior has changed, this is the accuracy.
-    The same holds for the source's accuracies by class, weighted by the set's prior; but the mean probability
-    also falls if the classifier becomes less confident.
     """
 
     def _predict(self, observation: Observation) -> float:

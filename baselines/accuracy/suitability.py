@@ -12,7 +12,7 @@ from scipy.special import expit
 from scipy.stats import ttest_ind
 from sklearn.linear_model import LogisticRegression
 
-from baselines.accuracy.atc import log_odds
+from baselines.accuracy.atc import row_log_odds
 from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation
 from starter.observing.temperature import blocks, joined
@@ -64,7 +64,7 @@ def _signals(logits: Any) -> Any:
         logits.std(dim=1, unbiased=False),
         energy,
         (logs.sum(dim=1) - (largest - energy)) / (logits.shape[1] - 1),
-        log_odds(logits),  # the last: it overwrites them
+        row_log_odds(logits),  # the last: it overwrites them
     ]
     return torch.stack(signals, dim=1)
 

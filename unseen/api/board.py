@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from leaderboard.changes import now
+from leaderboard.events import now
 from leaderboard.publish import Published, publish
 from leaderboard.submissions import Receipt, submit
 from submission.competition import Competition
@@ -41,7 +41,7 @@ def score(
     """
     if team is None:
         return score_validation(contest, Path(file), metric)
-    return submit(contest, Path(file), team, now, note)
+    return submit(contest, Path(file), team, note=note)
 
 
 def leaderboard(

@@ -137,7 +137,7 @@ def test_two_classes_of_ten_are_no_error():
     assert CottPrior().fit(meta).predict([few])[0] == pytest.approx(1, abs=0.03)
 
 
-def test_the_order_of_rows_and_the_first_prices_change_nothing_without_ties() -> None:
+def test_the_order_of_rows_and_the_first_prices_change_nothing_without_ties():
     rng = np.random.default_rng(0)
     gain, supply = softmax(rng.normal(size=(60, 9)), axis=1), rng.integers(1, 5, size=60)
     demand = rng.multinomial(supply.sum(), np.full(9, 1 / 9))
