@@ -14,7 +14,7 @@ from typing import Any
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageOps, TiffImagePlugin
+from PIL import Image, TiffImagePlugin
 
 from submission.arrays import Pixels
 from submission.errors import tell_once
@@ -112,12 +112,6 @@ def deep_file(data: bytes) -> Deep | None:
     values = values[..., 2::-1] if several else values.reshape(values.shape[:2])
     white = _png_white(data) if deep_png else _tiff_white(tags)
     return _turned(values, _orientation(data, tags)), white
-
-
-def deep_picture(image: Image.Image) -> Deep | None:
-    """Returns the values of an image that Pillow opens with more than 8 bits a value; None for any other."""
-    deep = image.mode == "F" or image.mode.startswith("I")
-    return (np.asarray(ImageOps.exif_transpose(image)), 0) if deep else None
 
 
 def _tiff_tags(data: bytes) -> dict[int, Any]:
