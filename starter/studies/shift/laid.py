@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import safetensors
 import torch
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 from sklearn.decomposition import PCA
 from torch import Tensor
 from torch.nn.functional import cosine_similarity, relu
@@ -27,7 +27,7 @@ from starter.observing.cache import Cache
 from starter.studies.shift.grid import NEIGHBOUR, shift_degrees
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
-from submission.files import digest_of, read_lines, replacing
+from submission.files import digest_of, read_lines, write_bytes
 from submission.progress import progress
 from submission.random import LAID, PROMPTS
 
@@ -64,8 +64,7 @@ class Laid:
 
     def save(self, path: Path) -> None:
         """Write the matrix and the encoder's name as safetensors, atomically and with reproducible bytes."""
-        with replacing(path) as temporary:
-            save_file({"matrix": np.ascontiguousarray(self.matrix)}, temporary, {"encoder": self.encoder})
+        write_bytes(path, save({"matrix": np.ascontiguousarray(self.matrix)}, {"encoder": self.encoder}))
 
     @classmethod
     def load(cls, path: Path) -> "Laid":

@@ -109,11 +109,7 @@ class Joined:
 def shifted(
     known: Mapping[str, ImageSet], others: Mapping[str, ImageSet], images: int, group: str, seed: int
 ) -> list[Joined]:
-    """Returns about `images` shifted images: every set unchanged, and under operations at each of STRENGTHS.
-
-    A quarter are images of `known`, if there are `others` too; within either, all sets have equally many, as
-    far as they have enough. The same arguments give the same images.
-    """
+    """Returns about `images` images: every set unchanged, and under operations at each of STRENGTHS."""
     share = IND_SHARE if known and others else float(bool(known))
     budgets = {name: images * share / len(known) for name in known}
     budgets |= {name: images * (1 - share) / len(others) for name in others}
