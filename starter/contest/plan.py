@@ -29,7 +29,7 @@ Look = Callable[[ImageSet], tuple[FloatArray, FloatArray]]
 Origin = Mapping[str, Any]
 """Where a set's images come from, plain JSON values: the `kind`, and what it has besides.
 
-"base" is all images of the set's part; "turn" its share of them in rounds of `turns` sets, the `turn` of all by
+"base" is all images of the set's part; "turn" its share of them in rounds of `turns` sets, by its `turn` and
 a `seed`, such that no image recurs before all have been drawn; "natural" digits of a `family` that nobody
 distorted; "path" the images at a `path`.
 """
@@ -43,11 +43,6 @@ class PlannedSet:
     group: str
     family: str
     base: Origin | None = None
-
-    @property
-    def key(self) -> Key:
-        """Name, group and family."""
-        return self.recipe.name, self.group, self.family
 
     def record(self) -> dict[str, object]:
         """Returns plain JSON values, for ``private/build.json``."""
@@ -71,7 +66,7 @@ class Plan:
 
     def keys(self, part: str) -> list[Key]:
         """Returns the keys of the sets of "val" or "test"."""
-        return [planned.key for planned in self.sets[part]]
+        return [(each.recipe.name, each.group, each.family) for each in self.sets[part]]
 
 
 def public_sets(planned: Sequence[Key], seed: int) -> set[str]:
