@@ -23,10 +23,7 @@ def temperature(source: Source) -> float:
 
 
 def likeliest_temperature(logits: FloatArray, labels: IntArray) -> float:
-    """Returns the T > 0 that minimises the mean negative log-likelihood of softmax(f / T).
-
-    It is of logits (n, k) with class indices (n,), convex in 1/T; the search is over log T in [-10, 10].
-    """
+    """Returns the T > 0 that minimises the mean negative log-likelihood of softmax(f / T), f (n, k)."""
     truth = logits[np.arange(len(logits)), labels].astype(np.float64)
 
     def negative_log_likelihood(log_t: float) -> float:

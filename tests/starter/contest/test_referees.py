@@ -17,6 +17,7 @@ from starter.contest.build import build
 from starter.contest.referees import check_differs
 from starter.contest.subject import open_referees
 from starter.data.sets.recipe import unpacked
+from starter.data.sets.rendering import FromRecipe
 from starter.data.sources.glyphs.digits import glyph_splits
 from starter.models.classifiers.networks import body
 from starter.models.encoders.choose import load_encoder
@@ -29,7 +30,6 @@ from starter.observing.referee_fit import (
     fit_referees,
     learnt_images,
     load_referees,
-    referee_look,
     train_ref,
 )
 from starter.observing.sets import PublicSets
@@ -165,7 +165,9 @@ def test_sub_populations_are_drawn_from_the_referees_features(once, asked, split
     sets = PublicSets(competition)
     drawn = [each for each in sets.train if each.recipe.selection == "among"]
     (first,) = fit_referees({SPEC: referees.edges()}, splits, competition.seed, Cache(tmp_path))
-    clusters = hard_to_easy(*referee_look(first, drawn[0].base), competition.seed)
+    seen = first.compute(FromRecipe.whole(drawn[0].base), ("referee",))
+    confidence = softmax(seen["referee"]["logits"], axis=1).max(axis=1)
+    clusters = hard_to_easy(seen["referee_features"]["features"], confidence, competition.seed)
     for each in drawn:
         rows = unpacked(each.recipe.ops[0][1]["rows"])
         assert set(rows) == set(np.flatnonzero(np.isin(clusters, clusters[rows]))), "clusters are whole"
