@@ -9,10 +9,10 @@ from unseen.api.methods import SLOW, methods_of
 
 @pytest.fixture(scope="module")
 def meta():
-    """Four sets of 60 images and a source of 200, in which most classes have no image."""
+    """Three sets of 20 images and a source of 200, in which most classes have no image."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(conformance, "CLASSES", 1000)
-        return conformance.example_meta_train(sets=4)
+        return conformance.example_meta_train(sets=3, n=20)
 
 
 METHODS = sorted(set(methods_of("accuracy")) - set(SLOW))
