@@ -26,7 +26,7 @@ truth in 0.90 of the simulations with 48 families at a level of 0.95, and in 0.9
 FEWEST_FAMILIES = 6
 """Smallest number of families: with fewer, no sign test falls below 0.05, and intervals are too narrow."""
 INTERVAL_FAMILIES = 10
-"""Smallest number of families for which a table shows an interval; of fewer it is wider than the RMSE."""
+"""Smallest number of families for which a table shows an interval; of six it is twice as wide as the RMSE."""
 
 
 @dataclass(frozen=True)
