@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from leaderboard.feedback import FEW
+from leaderboard.pairs import ENOUGH
 from leaderboard.standings import Standing
-from submission.metrics import FEWEST_FAMILIES
+from submission.metrics import INTERVAL_FAMILIES
 from submission.page import escaped, harmless
 from submission.scoretable import BY_GROUP, GROUPS
 from submission.table import cell, csv_table, markdown_table
@@ -125,7 +126,7 @@ INTERVAL = (
     "Of the score: the mean square is taken for a scaled chi-square, whose degrees of freedom come from how "
     "much it varies when one family of sets is left out (at most the number of families). Two teams whose "
     "intervals overlap may still differ: the paired test compares them on the same sets. Given for "
-    f"{FEW} or more predictions, of {FEWEST_FAMILIES} or more families."
+    f"{FEW} or more predictions, of {INTERVAL_FAMILIES} or more families."
 )
 BY_GROUP_LEGEND = (
     "The root mean square of the RMSEs of the groups of sets, whose columns follow: each group counts alike, "
@@ -202,7 +203,8 @@ COLUMNS = (
         "detailed",
         kind="lanes",
         legend="Two rows of a table share a bar where the paired test does not tell them apart, and share "
-        "none where it does (.05 over all pairs of the first 20 rows, adjusted after Holm).",
+        "none where it does (.05 over all pairs of the first 20 rows, adjusted after Holm). Below "
+        f"{ENOUGH} families a pair also needs mean squares apart by a ninth of its largest family's.",
     ),
     Column(
         "Public score",

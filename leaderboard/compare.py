@@ -12,8 +12,16 @@ from statistics import NormalDist
 import numpy as np
 
 from leaderboard.items import Items, read_items
-from leaderboard.standings import BOUND, PAIR_DRAWS, decided_pairs, paired_rank_groups, sign_bound
-from submission.arrays import FloatArray, IntArray
+from leaderboard.pairs import (
+    BOUND,
+    ENOUGH,
+    PAIR_DRAWS,
+    decided_pairs,
+    least_differences,
+    paired_rank_groups,
+    sign_bound,
+)
+from submission.arrays import FloatArray
 from submission.errors import unusable
 from submission.metrics import FEWEST_FAMILIES, LEVEL, t_quantile
 from submission.page import harmless
@@ -23,13 +31,16 @@ from submission.table import cell, text_table
 
 POWER = 0.8
 """Probability with which a difference that counts as resolvable is found."""
+UNEQUAL = 0.8
+"""Share of families, below which it is said how many equal ones count for as much."""
 
 
 def compare(scores: Path, *, families: str = "", lower: bool = False, as_json: bool = False) -> str:
     """Returns what `unseen compare` prints of a table, items x systems: which systems can be told apart."""
     items = read_items(scores, families)
     ranked = Ranked.of(items, lower)
-    for name, count in zip(ranked.names, family_counts(ranked.values, ranked.families), strict=True):
+    filled = ranked.families.sums(np.isfinite(ranked.values).astype(np.float64)) > 0
+    for name, count in zip(ranked.names, filled.sum(axis=1), strict=True):
         if count < FEWEST_FAMILIES:
             few = f"{name!r} has scores on {count} items or families (a row is an item)"
             raise unusable(scores, f"{few}: give {FEWEST_FAMILIES} or more, or leave it out")
@@ -93,7 +104,11 @@ class Ranked:
             for place, one in enumerate(self.values[:-1])
         ]
         errors = np.concatenate([np.zeros(0), *pairs])
-        return resolvable(errors[errors > 0], len(self.families), self.pairs)
+        if not errors.any():
+            return 0.0, 0.0
+        few = len(self.families) < ENOUGH
+        least = float(np.median(least_differences(self.values, self.families))) if few else 0.0
+        return resolvable(errors[errors > 0], len(self.families), self.pairs, least)
 
     @property
     def pairs(self) -> int:
@@ -120,7 +135,9 @@ class Ranked:
         """Returns what the table says, and which differences so many items can resolve."""
         count, missing = self.values.shape[1], int(np.isnan(self.values).sum())
         items = f"{count} items of {len(self.families)} families" if self.grouped else f"{count} items"
-        said = [f"{items}; {best} is better. Systems that share a rank group are not told apart."]
+        equal = float(effective_families(np.zeros(count), self.families))
+        sizes = f", in size as {equal:.0f} equal ones" if equal < UNEQUAL * len(self.families) else ""
+        said = [f"{items}{sizes}; {best} is better. Systems that share a rank group are not told apart."]
         if self.pairs:
             said.append(decided_pairs(system.rank_groups for system in self.systems))
         alone, _ = self.resolvable
@@ -128,6 +145,9 @@ class Ranked:
             found = f"With {items}, a true difference of {cell(alone, self.decimals)} would be found"
             all_pairs = f" if only this pair is compared, and {self._reach()}" if self.pairs > 1 else ""
             said.append(f"{found} {10 * POWER:.0f} times in 10{all_pairs}.")
+        if self.pairs and len(self.families) < ENOUGH:
+            rare = f"Fewer than {ENOUGH} may lack a tenth of all kinds, where the order could be reversed"
+            said.append(f"{rare}: a pair also needs means apart by a ninth of its largest score.")
         if missing:
             said.append(
                 f"Missing scores: {missing}. Means are over a system's items, tests over those of both."
@@ -170,19 +190,23 @@ def _means(values: FloatArray) -> FloatArray:
     return np.where(count, np.where(there, values, 0).sum(axis=-1) / np.maximum(count, 1), np.nan)
 
 
-def family_counts(values: FloatArray, families: Families) -> IntArray:
-    """Returns the numbers (...) of families with a value that is not nan, of values (..., n)."""
-    return np.asarray((families.sums(np.isfinite(values).astype(np.float64)) > 0).sum(axis=-1))
+def effective_families(values: FloatArray, families: Families) -> FloatArray:
+    """Returns how many equal families (...) count for as much as those of values (..., n) that are not nan.
+
+    (Kish, Survey Sampling, 1965.)
+    """
+    sizes = families.sums(np.isfinite(values).astype(np.float64))
+    return np.asarray(sizes.sum(axis=-1) ** 2 / np.maximum((sizes**2).sum(axis=-1), 1))
 
 
 def standard_error(values: FloatArray, families: Families) -> FloatArray:
     """Returns the standard errors (...) of the means of values (..., n), from how families' means vary.
 
     Values that are nan are left out. It is that of a ratio of sums over families of unequal sizes (Cochran,
-    Sampling Techniques, 1977, 2.11).
+    Sampling Techniques, 1977, 2.11), whose number is `effective_families`: a large one is near its own mean.
     """
     there = np.isfinite(values)
-    count = np.maximum(family_counts(values, families), 2)  # of fewer, nothing is known
+    count = np.maximum(effective_families(values, families), 2)  # of fewer, nothing is known
     apart = families.sums(np.nan_to_num(values - _means(values)[..., None]))
     spread = np.sqrt(count / (count - 1) * (apart**2).sum(axis=-1))
     return np.asarray(spread / np.maximum(there.sum(axis=-1), 1))
@@ -191,13 +215,13 @@ def standard_error(values: FloatArray, families: Families) -> FloatArray:
 def interval(values: FloatArray, families: Families) -> tuple[FloatArray, FloatArray]:
     """Returns the ends (s,) of the 95 % intervals of the means of values (s, n), nan where missing.
 
-    They are Student's t over families. Where all values lie in [0, 1], so do the ends, which are Wilson's
+    They are Student's t over `effective_families`. Where all values lie in [0, 1], so do the ends, Wilson's
     (Journal of the American Statistical Association 22, 1927), with the number of independent items that has
     this error (Korn & Graubard, Survey Methodology 24, 1998), or that of families if all values are equal.
     """
     mean, error = _means(values), standard_error(values, families)
-    counts = family_counts(values, families)
-    point = np.array([t_quantile(count - 1) for count in counts.tolist()])
+    counts = effective_families(values, families)
+    point = np.array([t_quantile(max(count - 1, 1)) for count in counts.tolist()])
     if np.nanmin(values) < 0 or np.nanmax(values) > 1:
         return mean - point * error, mean + point * error
     variance = mean * (1 - mean)
@@ -209,16 +233,14 @@ def interval(values: FloatArray, families: Families) -> tuple[FloatArray, FloatA
     return np.maximum(centre - half, 0), np.minimum(centre + half, 1)
 
 
-def resolvable(errors: FloatArray, families: int, pairs: int) -> tuple[float, float]:
+def resolvable(errors: FloatArray, families: int, pairs: int, least: float = 0.0) -> tuple[float, float]:
     """Returns the mean difference found with `POWER` in one pair alone, and in the first of Holm's tests.
 
-    Of the standard errors (p,) of pairs' differences the median counts; both are 0 if there is none.
+    Of the standard errors (p,) of pairs' differences the median counts; no difference below `least` is found.
     """
-    if not len(errors):
-        return 0.0, 0.0
     error = float(np.median(errors))
     normal = NormalDist()
     strict = pairs if (1 - LEVEL) / pairs >= 1 / PAIR_DRAWS else pairs * BOUND
     points = (normal.inv_cdf(1 - (1 - LEVEL) / 2 / tests) for tests in (1, strict))
-    alone, together = (t_quantile(families - 1, point) + normal.inv_cdf(POWER) for point in points)
-    return alone * error, together * error
+    alone, together = (max(t_quantile(families - 1, point) * error, least) for point in points)
+    return alone + normal.inv_cdf(POWER) * error, together + normal.inv_cdf(POWER) * error

@@ -14,8 +14,9 @@ from leaderboard.feedback import FEW, scores_before_end
 from leaderboard.heads import read_heads, write_heads
 from leaderboard.ledger import Ledger, ledger_path, newest_head, opened
 from leaderboard.methods import Shown, read_methods
+from leaderboard.pairs import decided_pairs
 from leaderboard.solutions import newest_solution
-from leaderboard.standings import Standing, decided_pairs, of_methods, rank_groups
+from leaderboard.standings import Standing, of_methods, rank_groups
 from leaderboard.verify import file_problems
 from submission.competition import VISIBILITIES, Competition
 from submission.errors import UnusableInput

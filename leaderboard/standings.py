@@ -1,16 +1,16 @@
-"""Who stands where: the submission of each team, ranks, intervals, and the pairs that a test tells apart."""
+"""Who stands where: the submission of each team, ranks, intervals and rank groups."""
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 
 import numpy as np
 from numpy.random import Generator
 
 from leaderboard.feedback import FEW, public_score, scores_before_end
 from leaderboard.ledger import Entry
-from submission.arrays import BoolArray, FloatArray, IntArray
+from leaderboard.pairs import paired_rank_groups
+from submission.arrays import FloatArray, IntArray
 from submission.competition import Competition
 from submission.metrics import FEWEST_FAMILIES, LEVEL, Score, skill
 from submission.random import BOOTSTRAP
@@ -20,10 +20,6 @@ DRAWS = 1000
 """Number of draws of families for intervals of ranks."""
 MOST = 20
 """Number of the best lines that are compared pair by pair."""
-PAIR_DRAWS = 20_000
-"""Number of draws of signs for pairs: with 190 pairs, the smallest p-value has to be below 0.05 / 190."""
-BOUND = 1 / (2 * math.erfc(1))
-"""Smallest factor, 3.18, by which normal p-values bound those of signs (see `sign_bound`)."""
 Predictions = Mapping[int, Mapping[str, float]]
 """Predictions of submissions by their number, {id: fraction}."""
 
@@ -230,7 +226,7 @@ def _with_uncertainty(lines: Sequence[Standing], families: Families, decimals: i
     sums = families.sums(errors**2)
     low, high = families.interval(errors)
     ranks = rank_intervals(sums, families, decimals, rng)
-    groups = _first_groups(lines, families, rng)
+    groups = rank_groups(lines, families)
     return tuple(
         replace(
             line,
@@ -276,150 +272,9 @@ def competition_ranks(rmse: FloatArray, decimals: int) -> IntArray:
     return 1 + np.apply_along_axis(lambda row: np.searchsorted(np.sort(row), row), -1, shown)
 
 
-def sign_test(values: FloatArray, families: Families, rng: Generator) -> FloatArray:
-    """Returns two-sided p-values (t, t), above the diagonal, of lines that differ by chance alone.
-
-    `values` (t, n) are nan where a line has none: two lines are compared on the rows that both have. Under
-    the hypothesis both signs of a family's sum of differences are equally likely; the p-value is the share of
-    all signs, or of `PAIR_DRAWS` random ones, whose total is at least as large (Fisher, The Design of
-    Experiments, 1935), or `sign_bound` if that is smaller: among thousands of pairs draws decide nothing.
-    """
-    shape = (len(values), len(values))
-    total, bound, reached = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    for line, one in enumerate(values[:-1]):
-        sums = families.sums(np.nan_to_num(one - values[line + 1 :]))
-        total[line, line + 1 :] = np.abs(sums.sum(axis=1))
-        length = np.sqrt((sums**2).sum(axis=1))
-        bound[line, line + 1 :] = sign_bound(total[line, line + 1 :] / np.where(length, length, 1))
-    total *= 1 - 1e-9  # equal sums may differ in the last digits
-    filled = np.nan_to_num(values)
-    sums = families.sums(filled)
-    missing = np.isnan(values)
-    gaps = [_sums_at(rows, filled, families) for rows in missing] if missing.any() else []
-    draws = 0
-    for signs in _signs(len(families), rng):
-        draws += signs.shape[1]
-        drawn = sums @ signs
-        shared = np.broadcast_to(drawn, (len(values), *drawn.shape))  # totals on the rows that each line has
-        if gaps:
-            shared = np.stack([drawn - extra @ signs[touched] for touched, extra in gaps])
-        for line in range(len(values) - 1):
-            totals = np.abs(shared[line + 1 :, line] - shared[line, line + 1 :])
-            reached[line, line + 1 :] += (totals >= total[line, line + 1 :, None]).sum(axis=1)
-    return np.minimum(reached / draws, bound)
-
-
-def _sums_at(rows: BoolArray, values: FloatArray, families: Families) -> tuple[IntArray, FloatArray]:
-    """Returns the families (k,) that have some of the rows (n,), and the sums (t, k) of values over these."""
-    touched = np.unique(families.codes[rows])
-    return touched, families.sums(np.where(rows, values, 0))[:, touched]
-
-
-def sign_bound(size: FloatArray) -> FloatArray:
-    """Returns an upper bound (p,) of the p-values of sign tests whose totals are `size` standard deviations.
-
-    It is `BOUND` times the normal p-value (Bentkus & Dzindzalieta, "A Tight Gaussian Bound for Weighted Sums
-    of Rademacher Random Variables", Bernoulli 21, 2015).
-    """
-    tails = np.array([math.erfc(each / math.sqrt(2)) for each in size])
-    return np.minimum(tails * BOUND, 1.0)
-
-
-def _signs(count: int, rng: Generator) -> Iterator[FloatArray]:
-    """Yield all signs (count, b) of so many families, or random ones, in blocks; the first are all 1."""
-    exact = 2**count <= PAIR_DRAWS
-    draws = 2**count if exact else PAIR_DRAWS
-    for start in range(0, draws, 100):
-        places = np.arange(start, min(start + 100, draws))[:, None]
-        random = np.unpackbits(rng.integers(256, size=(len(places), count // 8 + 1), dtype=np.uint8), axis=1)
-        minus = places >> np.arange(count) & 1 if exact else random[:, :count] * (places > 0)
-        yield np.ascontiguousarray(1.0 - 2.0 * minus.T)
-
-
-def holm(values: FloatArray) -> FloatArray:
-    """Returns the p-values (m,), adjusted by Holm to control the family-wise error rate of m tests.
-
-    The smallest is multiplied by m, the next by m - 1, and so on (Holm, "A Simple Sequentially Rejective
-    Multiple Test Procedure", Scandinavian Journal of Statistics 6, 1979).
-
-    >>> holm(np.array([0.04, 0.01, 0.03])).tolist()
-    [0.06, 0.03, 0.06]
-    """
-    order = np.argsort(values, kind="stable")
-    counted = values[order] * np.arange(len(values), 0, -1)
-    adjusted = np.empty(len(values))
-    adjusted[order] = np.minimum(np.maximum.accumulate(counted), 1.0)
-    return adjusted
-
-
 def rank_groups(lines: Sequence[Standing], families: Families) -> list[tuple[int, ...]]:
-    """Returns the rank groups of lines, best first, as in `Standing.rank_groups`."""
-    return _first_groups(lines, families, BOOTSTRAP(0)) if _enough(lines, families) else [()] * len(lines)
-
-
-def _first_groups(lines: Sequence[Standing], families: Families, rng: Generator) -> list[tuple[int, ...]]:
-    """Returns the rank groups of the first `MOST` lines, by squared errors; the others have none."""
-    errors = np.stack([line.errors for line in lines[:MOST]])
-    return [*paired_rank_groups(errors**2, families, rng), *[()] * (len(lines) - MOST)]
-
-
-def paired_rank_groups(values: FloatArray, families: Families, rng: Generator) -> list[tuple[int, ...]]:
-    """Returns the rank groups of t lines, best first, from their values (t, n), nan where there is none.
-
-    Each pair is compared by the paired test, at 0.05 over all pairs after Holm.
-    """
-    pairs = np.triu_indices(len(values), 1)
-    apart = np.zeros((len(values), len(values)), dtype=bool)
-    apart[pairs] = holm(sign_test(values, families, rng)[pairs]) <= 1 - LEVEL
-    return groups_not_apart(apart)
-
-
-def groups_not_apart(apart: BoolArray) -> list[tuple[int, ...]]:
-    """Returns the rank groups, numbered from 1 on, of each of t lines; two share one if not `apart`.
-
-    They are the maximal sets of lines within which no pair is told apart, best line first (Piepho, "An
-    Algorithm for a Letter-Based Representation of All-Pairwise Comparisons", Journal of Computational and
-    Graphical Statistics 13, 2004).
-
-    >>> apart = np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]], dtype=bool)
-    >>> groups_not_apart(apart)
-    [(1,), (1, 2), (2,)]
-    """
-    near = [frozenset(np.flatnonzero(~row).tolist()) - {line} for line, row in enumerate(apart | apart.T)]
-    groups = sorted(map(sorted, _cliques(near, frozenset(), set(range(len(apart))), set())))
-    mine: list[list[int]] = [[] for _ in apart]
-    for number, group in enumerate(groups, 1):
-        for line in group:
-            mine[line].append(number)
-    return [tuple(numbers) for numbers in mine]
-
-
-def _cliques(
-    near: Sequence[Set[int]], clique: frozenset[int], candidates: set[int], seen: set[int]
-) -> Iterator[frozenset[int]]:
-    """Yield the maximal sets of lines near one another that extend a clique, but not by lines already seen.
-
-    (Bron & Kerbosch, Communications of the ACM 16, 1973, with a pivot.)
-    """
-    if not candidates:
-        if clique and not seen:
-            yield clique
-        return
-    pivot = max(candidates | seen, key=lambda line: len(candidates & near[line]))
-    for line in candidates - near[pivot]:
-        yield from _cliques(near, clique | {line}, candidates & near[line], seen & near[line])
-        candidates.remove(line)
-        seen.add(line)
-
-
-def decided_pairs(groups: Iterable[Sequence[int]]) -> str:
-    """Returns a sentence about the pairs that are told apart; "" if no pair was compared.
-
-    >>> decided_pairs([(1,), (1, 2), (2,), ()])
-    'For 1 of 3 pairs (33 %) the difference is significant (paired test, 5 % over all pairs by Holm).'
-    """
-    apart = [set(one).isdisjoint(other) for one, other in combinations(filter(None, groups), 2)]
-    if not apart:
-        return ""
-    share = f"{sum(apart)} of {len(apart)} pairs ({100 * sum(apart) / len(apart):.0f} %)"
-    return f"For {share} the difference is significant (paired test, 5 % over all pairs by Holm)."
+    """Returns the rank groups of lines, best first, as in `Standing`: those beyond `MOST` have none."""
+    if not _enough(lines, families):
+        return [()] * len(lines)
+    squares = np.stack([line.errors for line in lines[:MOST]]) ** 2
+    return [*paired_rank_groups(squares, families, BOOTSTRAP(0)), *[()] * (len(lines) - MOST)]

@@ -21,6 +21,8 @@ CHI_SQUARE_LEVEL = 0.97
 """Level of the chi-square interval: at 0.95 it holds too few truths of heavy tails (docs/decisions/0086)."""
 FEWEST_FAMILIES = 6
 """Smallest number of families: with fewer, no sign test falls below 0.05, and intervals are too narrow."""
+INTERVAL_FAMILIES = 10
+"""Smallest number of families for which a table shows an interval; of six it is twice as wide as the RMSE."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,7 @@ _POINTS = 400  # between which quantiles are interpolated, within 1e-4 of their 
 _Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 
 
-def t_quantile(freedom: int, z: float = _Z) -> float:
+def t_quantile(freedom: float, z: float = _Z) -> float:
     """Returns the point of Student's t that has the probability of the normal distribution's point z.
 
     Uses the expansion of Cornish and Fisher (Abramowitz & Stegun 26.7.5): for 5 degrees of freedom or more,

@@ -20,7 +20,7 @@ from submission.competition import DEVIATIONS, RECORD, Competition
 from submission.errors import UnusableInput
 from submission.files import read_text
 from submission.ids import split_id
-from submission.metrics import Score, rmse_interval, score, skill
+from submission.metrics import INTERVAL_FAMILIES, Score, rmse_interval, score, skill
 from submission.parser import parse
 from submission.scoring import read_targets, validate
 from submission.solution import SolutionRow
@@ -45,7 +45,8 @@ NOISE_FLOOR = "noise floor"
 BY_GROUP = "by group"
 """Title of the root mean square of the RMSEs of the groups, in which each group counts alike."""
 LEGEND = (
-    "RMSE (with a 95 % interval) and MAE in percentage points, lower is better; "
+    f"RMSE (with a 95 % interval from {INTERVAL_FAMILIES} families of sets on) and MAE in percentage points, "
+    "lower is better; "
     f"the {NOISE_FLOOR} is the sampling noise of the true values."
 )
 """What stands below every table of scores."""
@@ -100,9 +101,13 @@ class Families:
         return np.bincount(self.codes, minlength=len(self)).astype(np.float64)
 
     def interval(self, errors: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Returns the 95 % interval (...) of the RMSE of errors (..., n) in points: at most 100."""
+        """Returns the 95 % interval (...) of the RMSE of errors (..., n) in points: at most 100.
+
+        Both ends are nan with fewer than `INTERVAL_FAMILIES` families.
+        """
+        known = 1.0 if len(self) >= INTERVAL_FAMILIES else np.nan
         low, high = rmse_interval(self.sums(errors**2), self.sizes)
-        return low, np.minimum(high, 100.0)
+        return known * low, known * np.minimum(high, 100.0)
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,16 @@
 """How often intervals hold the truth (docs/results/intervals.md).
 
     python benchmarks/results/intervals.py [--runs 8000] [--write]
+    python benchmarks/results/intervals.py --means [--runs 8000] [--write]
     UNSEEN_DATA=FOLDER python benchmarks/results/intervals.py --predictions DIR [--write]
 
 First the 95 % interval of an RMSE (`submission.metrics`) in a simulation: families have 1 to 8 errors, a
 fifth of them three times as many; a share of the errors' variance is common to a family; the width is a
-multiple of the true RMSE. With --predictions the 90 % intervals of methods' predictions: DIR is as for syp.py
-here. Left out are operations from which neither method nor interval learnt; without distance are the same
-intervals where residuals do not count for more far from the meta-train sets.
+multiple of the true RMSE. With --means that of a mean in `unseen compare`, where one family of 40 has a
+share of all items; half of the scores' variance is common to a family. With --predictions the 90 %
+intervals of methods' predictions: DIR is as for syp.py here. Left out are operations from which neither
+method nor interval learnt; without distance are the same intervals where residuals do not count for more
+far from the meta-train sets.
 """
 
 import argparse
@@ -24,10 +27,13 @@ from syp import competition_of, grouped
 from baselines import BASELINES, Estimator
 from baselines.contract.families import folds, subset
 from baselines.contract.intervals import Remoteness
+from leaderboard.compare import effective_families
+from leaderboard.compare import interval as mean_interval
 from starter.contest.tracks import open_subjects
 from starter.observing.observation import MetaTrain
 from submission.ids import make_id
 from submission.metrics import rmse_interval
+from submission.scoretable import Families
 
 LAYOUTS = 20  # of family sizes
 FAR = "t, a fifth 3 times as far off"
@@ -77,6 +83,23 @@ def of_rmse(runs: int) -> Iterator[dict[str, object]]:
                 yield line | {"coverage": float(held), "width": float(width)}
 
 
+def of_mean(runs: int) -> Iterator[dict[str, object]]:
+    """A line for each share of the items that one family of 40 has; the others have four items each."""
+    rng = np.random.Generator(np.random.Philox(key=[1, 0]))
+    for share in (1 / 40, 0.2, 0.4, 0.6):
+        sizes = np.full(40, 4)
+        sizes[0] = round(4 * 39 * share / (1 - share))
+        families = Families(np.repeat(np.arange(40), sizes), np.zeros(40, dtype=np.int64))
+        scores = rng.normal(size=(runs, 40))[:, families.codes] + rng.normal(size=(runs, sizes.sum()))
+        low, high = mean_interval(scores, families)
+        equal = float(effective_families(scores[0], families))
+        line: dict[str, object] = {"share of the largest": share, "equal families": equal}
+        yield line | {
+            "coverage": float(((low <= 0) & (high >= 0)).mean()),
+            "width": float(np.median(high - low)),
+        }
+
+
 def held(intervals: Floats, truth: Floats) -> NDArray[np.bool_]:
     """Whether each interval (m, 2) holds its truth (m,)."""
     return (intervals[:, 0] <= truth) & (truth <= intervals[:, 1])
@@ -123,15 +146,22 @@ def main() -> None:
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("--runs", type=int, default=8000, help="simulated competitions for each row")
+    parser.add_argument("--means", action="store_true", help="intervals of means with a large family")
     parser.add_argument("--predictions", type=Path, metavar="DIR")
     parser.add_argument("--write", action="store_true", help="record the table for docs/results")
     asked = parser.parse_args()
+    if asked.predictions:
+        name, found, decimals = "intervals-predictions", of_predictions(asked.predictions), 2
+    elif asked.means:
+        name, found, decimals = "intervals-means", of_mean(asked.runs), 3
+    else:
+        name, found, decimals = "intervals", of_rmse(asked.runs), 3
     lines = []
-    for line in of_predictions(asked.predictions) if asked.predictions else of_rmse(asked.runs):
+    for line in found:
         lines.append(line)
         print(line, flush=True)
     if asked.write:
-        record(*(("intervals-predictions", lines) if asked.predictions else ("intervals", lines, 3)))
+        record(name, lines, decimals)
 
 
 if __name__ == "__main__":

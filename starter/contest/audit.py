@@ -27,7 +27,7 @@ from starter.observing.observe import read
 from starter.observing.sets import PublicSets
 from submission import Competition
 from submission.arrays import BoolArray, Pixels
-from submission.metrics import FEWEST_FAMILIES
+from submission.metrics import INTERVAL_FAMILIES
 from submission.progress import progress
 from submission.random import AUDIT
 from submission.scoretable import Targets, constant_error
@@ -265,10 +265,10 @@ def few(sets: int, families: int) -> Iterator[str]:
             f"public sets: {sets}, fewer than {FEWEST_SETS}: the order on the public board is "
             "an accident; build with more test sets"
         )
-    if 0 < families < FEWEST_FAMILIES:
+    if 0 < families < INTERVAL_FAMILIES:
         yield (
             f"families of shift of the test sets that decide the final ranks: {families}, fewer than "
-            f"{FEWEST_FAMILIES}: scores have no interval; build with more test sets or kinds of shift"
+            f"{INTERVAL_FAMILIES}: scores have no interval; build with more test sets or kinds of shift"
         )
 
 

@@ -211,6 +211,17 @@ def test_intervals_of_fractions_hold_near_their_ends(families, size, share):
     assert ((low <= share) & (share <= high)).mean() > 0.885
 
 
+@pytest.mark.parametrize("share", [0.2, 0.4, 0.6])
+def test_intervals_hold_where_one_family_is_large(share):
+    """Those of 40 families alike would hold in .93, .83 and .45 of these."""
+    rng, sizes = np.random.default_rng(7), np.full(40, 4)
+    sizes[0] = round(4 * 39 * share / (1 - share))
+    families = Families(np.repeat(np.arange(40), sizes), np.zeros(40, dtype=int))
+    values = rng.normal(size=(1000, 40))[:, families.codes] + rng.normal(size=(1000, sizes.sum()))
+    low, high = interval(values, families)
+    assert ((low <= 0) & (high >= 0)).mean() > 0.92
+
+
 def test_perfect_systems_have_an_interval_and_identical_ones_are_called_so(tmp_path):
     found, said = as_json(written(tmp_path / "x.csv", np.ones((20, 3), dtype=int)))
     assert [found["a"]["mean"], found["a"]["high"]] == [1, 1]

@@ -1,23 +1,19 @@
-"""Ranks, intervals and paired tests against SciPy and by hand."""
+"""Ranks, intervals and rank groups against SciPy and by hand."""
 
 import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from leaderboard.standings import (
     MOST,
-    PAIR_DRAWS,
     Standing,
     competition_ranks,
-    groups_not_apart,
-    holm,
     rank_groups,
     rank_intervals,
-    sign_test,
     standings,
 )
 from submission.metrics import Score
@@ -115,62 +111,6 @@ def test_draws_keep_the_size_of_every_stratum():
     assert rank_intervals(sums, families, 2, rng()) == [(1, 1), (2, 2)]
     sums[0, :3] = 1.0, 1.0, 14.0
     assert rank_intervals(sums, families, 2, rng()) == [(1, 2), (1, 2)]
-
-
-@settings(max_examples=25)
-@given(st.lists(st.floats(-10, 10), min_size=2, max_size=9))
-def test_the_paired_test_is_scipys_exact_permutation_test(differences):
-    values = np.round(np.array(differences), 3)
-    expected = stats.permutation_test(
-        (values, np.zeros_like(values)),
-        lambda x, y: np.sum(x - y),
-        permutation_type="samples",
-        n_resamples=np.inf,
-    ).pvalue
-    assert sign_test(np.stack([values, 0 * values]), singles(len(values)), rng())[0, 1] == pytest.approx(
-        expected
-    )
-
-
-def test_with_many_families_the_paired_test_is_near_the_t_test():
-    differences = rng(3).normal(0.3, 1, (20, 60))
-    expected = stats.ttest_1samp(differences, 0, axis=1).pvalue
-    against = [np.vstack([np.zeros(60), differences + shift]) for shift in (0, 100)]
-    near, far = (sign_test(values, singles(60), rng())[0, 1:] for values in against)
-    assert np.abs(near - expected).max() < 0.06
-    # Beyond what draws can show: at most the bound, and not below the least p-value of 60 signs.
-    assert 2.0**-59 <= far.min() <= far.max() < 1e-12 < 1 / PAIR_DRAWS
-
-
-@pytest.mark.parametrize("count", [9, 40])
-def test_with_gaps_a_pair_is_tested_on_the_rows_of_both(count):
-    values = rng(4).normal([[0.0], [0.0], [0.5], [0.0]], 1, (4, count))
-    values[rng(5).random(values.shape) < 0.2] = np.nan
-    found = sign_test(values, singles(count), rng())
-    for one, other in ((0, 1), (0, 2), (1, 3), (2, 3)):
-        shared = ~np.isnan(values[one] + values[other])
-        pair = values[[one, other]][:, shared]
-        alone = sign_test(pair, singles(int(shared.sum())), rng(6))[0, 1]
-        assert found[one, other] == pytest.approx(alone, abs=1e-9 if count == 9 else 0.02)
-
-
-@given(st.lists(st.floats(0, 1), max_size=9))
-def test_holms_adjustment_is_its_definition(values):
-    for value, found in zip(values, holm(np.array(values)), strict=True):
-        below = sorted(other for other in values if other <= value)
-        steps = [(len(values) - rank) * other for rank, other in enumerate(below)]
-        assert found == pytest.approx(min(max(steps), 1.0))
-
-
-def test_a_pair_is_apart_exactly_where_no_group_has_both():
-    draw = rng(7)
-    for lines in range(12):
-        apart = np.triu(draw.random((lines, lines)) < draw.random(), 1)
-        groups = [set(mine) for mine in groups_not_apart(apart)]
-        shared = [[not one.isdisjoint(other) for other in groups] for one in groups]
-        assert np.array_equal(~(apart | apart.T), np.array(shared, dtype=bool).reshape(lines, lines))
-        sets = [{i for i, mine in enumerate(groups) if number in mine} for number in set().union(*groups)]
-        assert not any(one < other for one in sets for other in sets)
 
 
 def test_lines_far_apart_share_no_group_and_twins_one():

@@ -1,4 +1,4 @@
-"""A competition of enough made-up sets for intervals: 24 public and 36 private ones, three to a family."""
+"""A competition of enough made-up sets for intervals: 24 public and 36 private ones, two to a family."""
 
 import json
 from pathlib import Path
@@ -45,7 +45,7 @@ def large_competition(root: Path, **rules: object) -> Competition:
     ]
     write_solution(draft.private / "solution.csv", rows)
     records = [
-        {"recipe": json.dumps({"name": name}), "family": f"family {number // 6 * 2 + number % 2}"}
+        {"recipe": json.dumps({"name": name}), "family": f"family {number // 4 * 2 + number % 2}"}
         for number, name in enumerate(SETS)
     ]
     (draft.private / "build.json").write_text(json.dumps({"test": records}))

@@ -93,17 +93,17 @@ def test_no_group_is_drawn_from_one_family(groups, strata):
 
 
 def test_copies_of_a_family_do_not_narrow_the_interval():
-    errors = np.random.default_rng(0).normal(size=8)
+    errors = np.random.default_rng(0).normal(size=12)
 
     def interval(families, times=50):
         found = Families.of([f"{each:03d}" for each in families], [""] * len(families))
         low, high = found.interval(np.repeat(errors, times))
         return float(low), float(high)
 
-    narrow, wide = interval(list(range(400))), interval([i // 50 for i in range(400)])
+    narrow, wide = interval(list(range(600))), interval([i // 50 for i in range(600)])
     assert wide[1] - wide[0] > 3 * (narrow[1] - narrow[0])
-    assert wide == pytest.approx(interval(list(range(8)), 1))
-    assert math.isnan(interval([0, 1, 2, 3, 4, 4, 4, 4], 1)[0])
+    assert wide == pytest.approx(interval(list(range(12)), 1))
+    assert math.isnan(interval([*range(9), 8, 8, 8], 1)[0])
 
 
 def test_families_of_test_sets_come_from_the_record_of_the_build(competition):

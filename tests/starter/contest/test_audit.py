@@ -191,7 +191,7 @@ ROWS = 40
 
 @pytest.fixture
 def sensible(fields):
-    """Forty test sets of eight families and two sources, half of them public, one decimal."""
+    """Forty test sets of ten families and two sources, half of them public, one decimal."""
     names = [f"test_{i:04d}" for i in range(ROWS)]
     sizes = {**fields["sizes"], "test": dict.fromkeys(names, 400)}
     competition = Competition(**{**fields, "sizes": sizes, "subjects": ("cnn",), "decimals": 1})
@@ -201,7 +201,7 @@ def sensible(fields):
     ]
     write_solution(competition.private / "solution.csv", rows)
     tests = [
-        {"recipe": json.dumps({"name": name}), "family": f"f{i // 2 % 8}", "group": "natural"}
+        {"recipe": json.dumps({"name": name}), "family": f"f{i // 2 % 10}", "group": "natural"}
         for i, name in enumerate(names)
     ]
     (competition.private / "build.json").write_text(json.dumps({"test": tests}))
@@ -226,7 +226,7 @@ def test_one_source_and_few_families(sensible):
     path = sensible.private / "build.json"
     path.write_text(path.read_text().replace('"family": "f', '"family": "svhn", "x": "f'))
     families, source = accidents(sensible)
-    assert "final ranks: 1, fewer than 6" in families
+    assert "final ranks: 1, fewer than 10" in families
     assert source.startswith("all 40 natural test sets come from one collection, svhn")
 
 

@@ -1,0 +1,128 @@
+"""How often the paired test decides wrongly, and rightly (docs/results/intervals.md).
+
+    python benchmarks/results/decisions.py [--runs 1000] [--write]
+
+The share of simulated tables in which any pair of systems is told apart, by the number of items or families:
+by signs alone, and by the whole test (`leaderboard.pairs`), on the same draws. Where the means are equal a
+system is a little better on nine tenths of all items and much worse on a tenth; elsewhere there is no loss.
+"""
+
+import argparse
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from pages import record
+
+from leaderboard.pairs import PAIR_DRAWS, holm, tail_test
+from submission.scoretable import Families
+
+NUMBERS = (10, 12, 20, 24, 29, 48, 50, 200)
+BLOCK = 200  # of random signs
+Floats = NDArray[np.float64]
+Draw = Callable[[np.random.Generator, int], Floats]
+
+
+def rare(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """Differences of mean 0: 1 on nine tenths, -9 on a tenth."""
+    return np.where(rng.random(shape) < 0.1, -9.0, 1.0)
+
+
+def fractions(rng: np.random.Generator, count: int, noise: float, systems: int = 2) -> Floats:
+    """Scores about .5: the first system's are .02 better, and .18 worse on a tenth."""
+    base = rng.uniform(0.4, 0.6, count) + 0.02 * noise * rng.normal(size=(systems, count))
+    return np.vstack([base[0] + 0.02 * rare(rng, (count,)), base[1:]])
+
+
+def errors(rng: np.random.Generator, count: int) -> Floats:
+    """Squared errors of about five points: the first system's are 2 lower, and 18 higher on a tenth."""
+    squares = np.square(rng.normal(5, 1, count) + 0.2 * rng.normal(size=(2, count)))
+    return np.vstack([squares[0] - 2 * rare(rng, (count,)), squares[1]])
+
+
+def proportional(rng: np.random.Generator, count: int) -> Floats:
+    """Squared normal errors: the first system's are a quarter lower, and 3.25 times as large on a tenth."""
+    squares = np.square(rng.normal(0, 5, count))
+    return np.vstack([squares * (1 - rare(rng, (count,)) / 4), squares])
+
+
+def normal(rng: np.random.Generator, count: int, spread: float) -> Floats:
+    """Scores whose differences are normal, 2.8 standard errors in the mean; items vary by `spread`."""
+    even = rng.normal(size=count) + 2.8 / np.sqrt(count)
+    base = 50 + spread * rng.normal(size=count)
+    return np.vstack([base + even, base])
+
+
+def right(rng: np.random.Generator, count: int, chances: tuple[float, float]) -> Floats:
+    """Scores of 0 and 1 with these chances of 1."""
+    return (rng.random((2, count)) < np.array(chances)[:, None]).astype(np.float64)
+
+
+def sized(rng: np.random.Generator, count: int, ratio: float) -> Floats:
+    """Squared normal errors, correlated by .8, of which one system's are `ratio` times as large."""
+    first, second = rng.normal(size=(2, count))
+    return np.square(np.vstack([first, ratio * (0.8 * first + 0.6 * second)]))
+
+
+EQUAL: dict[str, Draw] = {
+    "fractions": lambda rng, count: fractions(rng, count, 0),
+    "fractions, noisy": lambda rng, count: fractions(rng, count, 1),
+    "fractions, noisy, 4 systems": lambda rng, count: fractions(rng, count, 1, 4),
+    "squared errors": errors,
+    "squared errors, in proportion": proportional,
+}
+EVEN: dict[str, Draw] = {
+    "normal, about 50 +- 10": lambda rng, count: normal(rng, count, 10),
+    "0 or 1, chances .3 and .8": lambda rng, count: right(rng, count, (0.3, 0.8)),
+    "0 or 1, chances .5 and .7": lambda rng, count: right(rng, count, (0.5, 0.7)),
+    "squared errors, ratio of RMSEs .5": lambda rng, count: sized(rng, count, 0.5),
+    "squared errors, ratio of RMSEs .7": lambda rng, count: sized(rng, count, 0.7),
+}
+
+
+def by_signs(differences: Floats, rng: np.random.Generator) -> Floats:
+    """The p-values (..., p) of the sign test for differences (..., p, n), all with the same random signs."""
+    rows = differences.reshape(-1, differences.shape[-1])
+    totals = np.abs(rows.sum(axis=1)) * (1 - 1e-9)
+    reached = np.zeros(len(rows))
+    for _ in range(PAIR_DRAWS // BLOCK):
+        signs = rng.choice([-1.0, 1.0], (rows.shape[1], BLOCK))
+        reached += (np.abs(rows @ signs) >= totals[:, None]).sum(axis=1)
+    return reached.reshape(differences.shape[:-1]) / PAIR_DRAWS
+
+
+def decided(draw: Draw, count: int, runs: int) -> tuple[float, float]:
+    """The shares of tables with any pair told apart, by signs alone and by the whole test."""
+    rng = np.random.Generator(np.random.Philox(key=[count, 0]))
+    families = Families(np.arange(count), np.zeros(count, dtype=np.int64))
+    tables = np.stack([draw(rng, count) for _ in range(runs)])
+    rows, columns = np.triu_indices(tables.shape[1], 1)
+    signs = by_signs(tables[:, rows] - tables[:, columns], rng)
+    tails = np.stack([tail_test(table, families)[rows, columns] for table in tables])
+    alone, both = (
+        [holm(each).min() <= 0.05 for each in tests] for tests in (signs, np.maximum(signs, tails))
+    )
+    return float(np.mean(alone)), float(np.mean(both))
+
+
+def main() -> None:
+    """Measure, print, and record where that is asked for."""
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("--runs", type=int, default=1000, help="simulated tables for each cell")
+    parser.add_argument("--write", action="store_true", help="record the table for docs/results")
+    asked = parser.parse_args()
+    lines = []
+    for means, draws in (("equal", EQUAL), ("even", EVEN)):
+        for name, draw in draws.items():
+            shares = [decided(draw, count, asked.runs) for count in NUMBERS]
+            for place, test in enumerate(("signs", "test")):
+                cells = {str(count): pair[place] for count, pair in zip(NUMBERS, shares, strict=True)}
+                lines.append({"means": means, "scores": name, "by": test, **cells})
+                print(lines[-1], flush=True)
+    if asked.write:
+        record("decisions", lines, 3)
+
+
+if __name__ == "__main__":
+    main()
