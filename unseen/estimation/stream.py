@@ -33,6 +33,8 @@ ALLOWED = 0.01
 """How far an estimate without labels may be too low, beside the standard error of the labelled accuracy."""
 KEPT = 0.95
 """Weight of a window's labels one window later: old labels tell less of what the estimates miss now."""
+DOUBT = 4.0
+"""How many times the labels' difference from the estimates counts for what these may err by."""
 FIRST = 0.5
 """Share of the wealth that bets from the first window on; the rest joins later, in streams of any length."""
 PRIOR = 0.5
@@ -189,7 +191,7 @@ class Stream:
         variance = self._variance(each.images)
         if self.known:
             difference = self.excess / self.known
-            prior = max(allowed**2, (2 * difference) ** 2 - 1 / self.known)
+            prior = max(allowed**2, (DOUBT * difference) ** 2 - 1 / self.known)
             share = prior / (prior + 1 / self.known)
             accuracy -= share * difference
             allowed = math.sqrt(share / self.known)
