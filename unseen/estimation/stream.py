@@ -73,12 +73,14 @@ def cut(name: str, images: int, size: int | None, by: Any = None) -> dict[str, I
         size = size or images
         parts = np.split(np.arange(images), range(size, images - (size - 1) // 2, size))
         return {f"{name} {rows[0]}-{rows[-1]}": rows for rows in parts}
-    keys = np.array(_read_keys(read(by, f"--by of {name}"), name, images))
+    rows_of = dict[str, list[int]]()
+    for row, key in enumerate(_read_keys(read(by, f"--by of {name}"), name, images)):
+        rows_of.setdefault(key, []).append(row)
     windows: list[tuple[str, list[int]]] = []
-    for key in sorted({*keys.tolist()}, key=natural):
+    for key in sorted(rows_of, key=natural):
         if not windows or len(windows[-1][1]) >= (size or SMALLEST):
             windows.append((f"{name} {printable(key)}", []))
-        windows[-1][1].extend(np.flatnonzero(keys == key).tolist())
+        windows[-1][1].extend(rows_of[key])
     if len(windows) > 1 and len(windows[-1][1]) < (size or SMALLEST):
         windows[-2][1].extend(windows.pop()[1])
     return {called: np.array(rows) for called, rows in windows}
@@ -99,7 +101,7 @@ def _read_keys(given: Given, name: str, images: int) -> list[str]:
     for row, key in enumerate(keys):
         if key.casefold() in MISSING | {"nat"} or OTHER_DATE.fullmatch(key):
             raise UnusableInput(
-                f"{given.what}: row {row} has {key!a}: write a date such as 2026-11-03, or a key"
+                f"{given.what}: row {row} has {key!a}: write it as 2026-11-03, or another key"
             )
     return [TIME_OF_DAY.sub(r"\1", key) for key in keys]
 

@@ -161,8 +161,8 @@ def test_plain_keys_are_in_the_order_of_their_numbers():
     ("keys", "message"),
     [
         ([["2026-11-09"] * 99], "has 99 dates or keys: give one column, with one for each of the 100 images"),
-        ([["2026-11-09"] * 99 + [""]], "row 99 has '': write a date"),
-        ([["09.11.2026"] * 100], "row 0 has '09.11.2026': write a date such as 2026-11-03"),
+        ([["2026-11-09"] * 99 + [""]], "row 99 has '': write it as"),
+        ([["09.11.2026"] * 100], "row 0 has '09.11.2026': write it as 2026-11-03, or another key"),
         ({"old": ["a"] * 100}, "by must be given for each of new"),
         ([["a"] * 100] * 2, "by must be given for each of new"),
     ],
