@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 SMALLEST = 20
 """Smallest number of images in a window."""
 ALLOWED = 0.01
-"""How far an estimate without labels may be too low, beside the standard error of the labelled accuracy."""
+"""How far an estimate without labels may be too low, or the standard error of the labelled accuracy."""
 KEPT = 0.95
 """Weight of a window's labels one window later: old labels tell less of what the estimates miss now."""
-DOUBT = 4.0
+DOUBT = 8.0
 """How many times the labels' difference from the estimates counts for what these may err by."""
 FIRST = 0.5
 """Share of the wealth that bets from the first window on; the rest joins later, in streams of any length."""
@@ -113,8 +113,8 @@ class Stream:
     Attributes:
         limit: The accuracy below which an alarm is wanted, a fraction.
         fail_on: How far an estimate without labels may be too low: "certain", up to the end of its interval;
-            "likely", a point and the standard error of the labelled accuracy; "possible", not at all.
-        level: An alarm is false with probability (1 - level) / 2.
+            "likely", a point, or the standard error of the labelled accuracy; "possible", not at all.
+        level: The bets would raise a false alarm with probability (1 - level) / 2 at most.
         model: Numbers by which the model and the labelled images are recognized.
         windows: Number of windows.
         wealth: Logarithm of what the bets have made of 1, without what joins later.
@@ -189,7 +189,7 @@ class Stream:
         What labels tell of the estimates' error is shrunk towards 0, the less the further the two are apart.
         """
         accuracy, high = each.unlabelled if each.labels else (each.accuracy, each.high)
-        allowed = high - accuracy if self.fail_on == "certain" else ALLOWED + error
+        allowed = high - accuracy if self.fail_on == "certain" else max(ALLOWED, error)
         variance = self._variance(each.images)
         if self.known:
             difference = self.excess / self.known

@@ -48,7 +48,6 @@ def alarms(found, truths, streams, bias=0.0, labels=0, fail_on="likely", known=1
     [
         (0.02, {"bias": -0.01}),
         (0.02, {"known": 300}),
-        (0.0, {}),
         (0.0, {"bias": -0.05, "fail_on": "certain"}),
         (0.02, {"bias": -0.05, "labels": 25}),
         (0.02, {"bias": -0.1, "labels": 25}),
