@@ -161,16 +161,15 @@ class Stream:
         joining = math.log((1 - FIRST) / (windows * (windows + 1)))
         wealth = float(np.logaddexp(self.wealth, joining)) + (size * below - size**2 / 2) / variance
         fall = self.fall + below / variance
-        if fall <= 0:
-            return replace(learnt, windows=windows, wealth=wealth, fall=0.0, weight=0.0, since="")
+        goes_on = fall > 0
         return replace(
             learnt,
             windows=windows,
             wealth=wealth,
-            fall=fall,
-            weight=self.weight + 1 / variance,
-            since=self.since or each.name,
-            raised=each.name if wealth >= math.log(2 / (1 - self.level)) else "",
+            fall=max(fall, 0.0),
+            weight=self.weight + 1 / variance if goes_on else 0.0,
+            since=(self.since or each.name) if goes_on else "",
+            raised=each.name if goes_on and wealth >= math.log(2 / (1 - self.level)) else "",
         )
 
     def _variance(self, images: int) -> float:
@@ -228,15 +227,11 @@ def counted(estimates: "Estimates", limit: float, fail_on: Any, path: Path | Non
     if path is not None and path.exists():
         earlier = Stream.read(path)
         alike = len(earlier.model) == len(model) and np.allclose(earlier.model, model, rtol=0, atol=ALIKE)
-        others = {
-            "limit": earlier.limit != limit,
-            "--fail-on": earlier.fail_on != fail_on,
-            "--level": earlier.level != estimates.level,
-            "model, or other labelled images": not alike,
-        }
-        if any(others.values()):
-            names = " and ".join(name for name, is_other in others.items() if is_other)
-            raise unusable(path, f"its stream has another {names}: name another file, or remove it")
+        same = replace(stream, limit=earlier.limit, fail_on=earlier.fail_on, level=earlier.level) == stream
+        if not (same and alike):
+            of = f"{earlier.limit:g}, --fail-on {earlier.fail_on} and --level {earlier.level:g}"
+            which = "of another model or other labelled images" if same else f"for the limit {of}"
+            raise unusable(path, f"its stream is {which}: name another file, or remove this one")
         stream = earlier
     error = math.sqrt(estimates.accuracy * (1 - estimates.accuracy) / estimates.images)
     for each in estimates.sets:

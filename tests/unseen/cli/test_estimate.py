@@ -61,7 +61,7 @@ def test_a_job_counts_on_from_the_windows_of_the_job_before(files):
     )
     assert run(*files, *options, check=False).code == 1
     other = run(*files, *options, "--fail-below", "0.7", check=False)
-    assert (other.code, "state.json: its stream has another limit" in other.text) == (2, True)
+    assert (other.code, "state.json: its stream is for the limit 0.8," in other.text) == (2, True)
 
 
 def test_labels_that_it_asks_for_count(files):

@@ -101,9 +101,10 @@ def test_two_jobs_count_as_one(found, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"limit": 0.7}, "another limit: name another file"),
-        ({"fail_on": "certain", "level": 0.8}, "another fail_on and level"),
-        ({"model": [1000, 0.8]}, "another model"),
+        ({"limit": 0.7}, "is for the limit 0.7, fail_on likely and level 0.9: name another file"),
+        ({"fail_on": "certain"}, "fail_on certain"),
+        ({"level": 0.8}, "level 0.8"),
+        ({"model": [1000, 0.8]}, "of another model"),
         ({"version": 2}, "no stream that state has written .version"),
         ({"windows": "many"}, "no stream that state has written .windows"),
         ({"wealth": None}, "no stream"),
