@@ -9,7 +9,7 @@ import pandas as pd
 
 from baselines.contract.intervals import FAR
 from starter.observing.observation import Observation
-from unseen.estimation.stream import Stream
+from unseen.estimation.stream import Stream, Window
 
 SHOWN_PAIRS = 5
 """Number of exchanged classes that a warning names."""
@@ -76,6 +76,12 @@ class SetEstimate:
     labels: int = 0
     by_labels: float = 0.0
     unlabelled: tuple[float, float] = (0.0, 1.0)
+
+    @property
+    def window(self) -> Window:
+        """The set as a window of a stream."""
+        accuracy, high = self.unlabelled if self.labels else (self.accuracy, self.high)
+        return Window(self.name, self.images, accuracy, high, self.labels, self.by_labels)
 
     def interval(self, level: float) -> str:
         """Returns the interval in percent and its level, or "range" if the set is far and has no labels."""

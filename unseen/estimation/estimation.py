@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from html import escape
@@ -18,7 +19,7 @@ from submission.page import encoded, harmless, templates
 from submission.table import text_table
 from unseen.estimation import budget
 from unseen.estimation.estimates import Estimates, SetEstimate
-from unseen.estimation.stream import counted
+from unseen.estimation.stream import FailOn, Stream, begun
 
 if TYPE_CHECKING:
     from starter.data.images.figure import Drawn
@@ -52,13 +53,19 @@ class Estimation(Estimates):
         """Returns the estimates with the labels in a CSV, such as `ask` gives; some may be missing."""
         return budget.answered(self, budget.read_answers(Path(path), self))
 
-    def watch(self, limit: float, fail_on: str = "likely", state: Path | None = None) -> "Estimation":
+    def watch(self, limit: float, fail_on: FailOn = "likely", state: Path | None = None) -> "Estimation":
         """Returns the estimates with a `stream`, which counts all sets as windows, after those in a file.
 
         Its `alarm` says since which window the accuracy is below the limit, a fraction, or "". Its `write`
         keeps it for the next call. See `Stream`.
         """
-        return replace(self, stream=counted(self, limit, fail_on, state))
+        halves = [number for half, true in self.halves for number in (half.accuracy, half.high, true)]
+        model = tuple(map(float, (self.images, self.accuracy, *halves)))
+        stream = begun(Stream(limit, fail_on, self.level, model), state)
+        error = math.sqrt(self.accuracy * (1 - self.accuracy) / self.images)
+        for each in self.sets:
+            stream = stream.after(each.window, error)
+        return replace(self, stream=stream)
 
     def alarm(self, limit: float, fail_on: str = "likely") -> str:
         """Returns which sets are below a limit, or since when a watched stream is; "" if none."""

@@ -13,7 +13,7 @@ import math
 import re
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,9 +23,6 @@ from submission.arrays import IntArray
 from submission.errors import UnusableInput, printable, unusable, why
 from submission.files import write_text
 from unseen.estimation.tables import MISSING, Given, read
-
-if TYPE_CHECKING:
-    from unseen.estimation.estimates import Estimates, SetEstimate
 
 SMALLEST = 20
 """Smallest number of images in a window."""
@@ -46,6 +43,7 @@ ALIKE = 1e-3
 TIMES = frozenset(("time", "timestamp", "date", "datetime", "day", "week", "month", "key"))
 """Headings, in lower case, of a column by which windows are cut."""
 TIME_OF_DAY = re.compile(r"(\d{4}-\d\d-\d\d)[T ]\d.*")
+FailOn = Literal["certain", "likely", "possible"]
 OTHER_DATE = re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b.*")
 
 
@@ -106,6 +104,17 @@ def _read_keys(given: Given, name: str, images: int) -> list[str]:
     return [TIME_OF_DAY.sub(r"\1", key) for key in keys]
 
 
+class Window(NamedTuple):
+    """A window's estimate without labels and its interval's upper end; and the accuracy by its labels."""
+
+    name: str
+    images: int
+    accuracy: float
+    high: float
+    labels: int = 0
+    by_labels: float = 0.0
+
+
 @dataclass(frozen=True)
 class Stream:
     """The windows of a stream so far, as the file of `--state` keeps them.
@@ -126,7 +135,7 @@ class Stream:
     """
 
     limit: float
-    fail_on: Literal["certain", "likely", "possible"]
+    fail_on: FailOn
     level: float
     model: tuple[float, ...]
     windows: int = 0
@@ -150,7 +159,7 @@ class Stream:
         quiet = f"not shown to be below {100 * self.limit:g} % ({self.fail_on})"
         return f"stream of {self.windows:,} windows: {self.alarm or quiet}"
 
-    def after(self, each: "SetEstimate", error: float) -> "Stream":
+    def after(self, each: Window, error: float) -> "Stream":
         """Returns the stream with one window more; `error` is that of the accuracy on the labelled images."""
         windows = self.windows + 1
         if self.raised:
@@ -176,19 +185,19 @@ class Stream:
         """Returns the variance of the accuracy of so many images at the limit."""
         return max(self.limit * (1 - self.limit), LEAST_VARIANCE) / images
 
-    def _with_labels(self, each: "SetEstimate") -> "Stream":
+    def _with_labels(self, each: Window) -> "Stream":
         """Returns the stream with what a window's labels tell of the estimates, and less of earlier ones."""
         precision = 1 / self._variance(each.labels) if each.labels else 0.0
-        excess = KEPT * self.excess + precision * (each.unlabelled[0] - each.by_labels)
+        excess = KEPT * self.excess + precision * (each.accuracy - each.by_labels)
         return replace(self, known=KEPT * self.known + precision, excess=excess)
 
-    def _below(self, each: "SetEstimate", error: float) -> tuple[float, float]:
+    def _below(self, each: Window, error: float) -> tuple[float, float]:
         """Returns how far a window is below the limit, less what its estimate may err by, and the variance.
 
         What labels tell of the estimates' error is shrunk towards 0, the less the further the two are apart.
         """
-        accuracy, high = each.unlabelled if each.labels else (each.accuracy, each.high)
-        allowed = high - accuracy if self.fail_on == "certain" else max(ALLOWED, error)
+        accuracy = each.accuracy
+        allowed = each.high - accuracy if self.fail_on == "certain" else max(ALLOWED, error)
         variance = self._variance(each.images)
         if self.known:
             difference = self.excess / self.known
@@ -219,21 +228,17 @@ class Stream:
             raise unusable(path, f"cannot be read ({why(error)})") from error
 
 
-def counted(estimates: "Estimates", limit: float, fail_on: Any, path: Path | None) -> Stream:
-    """Returns the stream in a file, or a new one, with all sets of the estimates as its next windows."""
-    halves = [number for half, true in estimates.halves for number in (half.accuracy, half.high, true)]
-    model = tuple(map(float, (estimates.images, estimates.accuracy, *halves)))
-    stream = Stream(limit, fail_on, estimates.level, model)
-    if path is not None and path.exists():
-        earlier = Stream.read(path)
-        alike = len(earlier.model) == len(model) and np.allclose(earlier.model, model, rtol=0, atol=ALIKE)
-        same = replace(stream, limit=earlier.limit, fail_on=earlier.fail_on, level=earlier.level) == stream
-        if not (same and alike):
-            of = f"{earlier.limit:g}, --fail-on {earlier.fail_on} and --level {earlier.level:g}"
-            which = "of another model or other labelled images" if same else f"for the limit {of}"
-            raise unusable(path, f"its stream is {which}: name another file, or remove this one")
-        stream = earlier
-    error = math.sqrt(estimates.accuracy * (1 - estimates.accuracy) / estimates.images)
-    for each in estimates.sets:
-        stream = stream.after(each, error)
-    return stream
+def begun(stream: Stream, path: Path | None) -> Stream:
+    """Returns the stream in a file, if there is one; one with other settings than this is refused."""
+    if path is None or not path.exists():
+        return stream
+    earlier = Stream.read(path)
+    alike = len(earlier.model) == len(stream.model) and np.allclose(
+        earlier.model, stream.model, rtol=0, atol=ALIKE
+    )
+    same = replace(stream, limit=earlier.limit, fail_on=earlier.fail_on, level=earlier.level) == stream
+    if same and alike:
+        return earlier
+    of = f"{earlier.limit:g}, --fail-on {earlier.fail_on} and --level {earlier.level:g}"
+    which = "of another model or other labelled images" if same else f"for the limit {of}"
+    raise unusable(path, f"its stream is {which}: name another file, or remove this one")

@@ -11,7 +11,7 @@ import unseen
 from starter.data.images.reading import Fit
 from submission.errors import UnusableInput
 from unseen.estimation.images import read_unlabelled
-from unseen.estimation.stream import Stream
+from unseen.estimation.stream import Stream, Window
 
 LIMIT = 0.8
 RNG = np.random.default_rng(0)
@@ -26,7 +26,7 @@ def found():
     return unseen.estimate(LOGITS[:1000], LABELS[:1000], {"new": new}, window=100)
 
 
-def alarms(found, truths, streams, bias=0.0, labels=0, fail_on="likely", known=1000):
+def alarms(truths, streams, bias=0.0, labels=0, fail_on="likely", known=1000):
     """The windows in which streams of windows of 500 images raise an alarm; 0 is none."""
     rng = np.random.default_rng(1)
     windows = []
@@ -36,8 +36,7 @@ def alarms(found, truths, streams, bias=0.0, labels=0, fail_on="likely", known=1
         for i, truth in enumerate(truths, 1):
             accuracy = min(rng.binomial(500, truth) / 500 + of_known + bias, 1)
             by_labels = rng.binomial(labels, truth) / labels if labels else 0.0
-            each = replace(found.sets[0], name=str(i), images=500, accuracy=accuracy, high=accuracy + 0.08)
-            each = replace(each, labels=labels, by_labels=by_labels, unlabelled=(accuracy, accuracy + 0.08))
+            each = Window(str(i), 500, accuracy, accuracy + 0.08, labels, by_labels)
             stream = stream.after(each, (0.16 / known) ** 0.5)
         windows.append(int(stream.raised or 0))
     return np.array(windows)
@@ -53,30 +52,30 @@ def alarms(found, truths, streams, bias=0.0, labels=0, fail_on="likely", known=1
         (0.02, {"bias": -0.1, "labels": 25}),
     ],
 )
-def test_streams_that_stay_above_their_limit_raise_few_alarms(found, above, given):
-    assert (alarms(found, [LIMIT + above] * 100, 120, **given) > 0).mean() <= 0.05
+def test_streams_that_stay_above_their_limit_raise_few_alarms(above, given):
+    assert (alarms([LIMIT + above] * 100, 120, **given) > 0).mean() <= 0.05
 
 
 @pytest.mark.parametrize(
     "given", [{}, {"labels": 25}, {"labels": 25, "bias": -0.05}, {"labels": 25, "bias": 0.05}]
 )
-def test_a_fall_of_ten_points_is_found_within_2000_images(found, given):
-    after = alarms(found, [LIMIT + 0.02] * 60 + [LIMIT - 0.08] * 4, 100, **given) - 60
+def test_a_fall_of_ten_points_is_found_within_2000_images(given):
+    after = alarms([LIMIT + 0.02] * 60 + [LIMIT - 0.08] * 4, 100, **given) - 60
     assert ((after > 0) & (after <= 4)).mean() >= 0.9
 
 
-def test_what_estimates_may_err_by_delays_an_alarm_or_prevents_it(found):
+def test_what_estimates_may_err_by_delays_an_alarm_or_prevents_it():
     truths = [LIMIT - 0.07] * 30
-    first = {way: alarms(found, truths, 40, fail_on=way) for way in ("possible", "likely", "certain")}
+    first = {way: alarms(truths, 40, fail_on=way) for way in ("possible", "likely", "certain")}
     assert first["possible"].mean() < first["likely"].mean()
     assert first["likely"].all()
     assert (first["certain"] > 0).mean() <= 0.1
 
 
-def test_labels_show_a_fall_that_the_estimates_miss(found):
+def test_labels_show_a_fall_that_the_estimates_miss():
     truths = [LIMIT - 0.1] * 20
-    assert not alarms(found, truths, 20, bias=0.15).any()
-    assert alarms(found, truths, 20, bias=0.15, labels=100).all()
+    assert not alarms(truths, 20, bias=0.15).any()
+    assert alarms(truths, 20, bias=0.15, labels=100).all()
 
 
 def test_two_jobs_count_as_one(found, tmp_path):
