@@ -1,4 +1,4 @@
-"""How often the alarm of a stream is false, and how soon it finds a fall (docs/results/estimate.md).
+"""How often the alarm of a stream is false, and how soon it finds a fall (docs/how-to/estimate.md).
 
     UNSEEN_DATA=FOLDER python benchmarks/results/streams.py [--samples 20] [--write]
 
@@ -6,7 +6,7 @@ FOLDER is that of real.py here. Of each sample of 1,000 labelled images 80 windo
 last 20 after a fall of ten points, without labels and with 25 each. The limit is two points below the true
 accuracy. A stream is 100 of the first 60 windows, or 20 of these and then 8 of the last; both are drawn 20
 times a sample. The model is simulated as in docs/how-to/estimate.md, or ResNet-56, some of whose images are
-distorted after the fall. --write puts the table into docs/results.
+distorted after the fall. --write puts the table into docs/results/data.
 """
 
 import argparse
