@@ -43,7 +43,12 @@ def estimate(
     engine: Annotated[str, text("What runs a model: openvino, or torch. [openvino on CPUs]")] = "",
     margin: Annotated[float, number("Report a fall larger than this fraction.")] = 0.05,
     level: Annotated[float, number("Share of intervals that should hold the truth.")] = 0.9,
-    window: Annotated[int | None, number("Estimate every so many rows by themselves.", "IMAGES")] = None,
+    window: Annotated[
+        int | None, number("Estimate windows of so many rows; with --by, of at least so many.", "IMAGES")
+    ] = None,
+    by: Annotated[
+        list[Path], option("FILE", "Cut a set into windows by dates or other keys. Repeatable.", "--by")
+    ] = [],
     second: Annotated[
         list[str],
         option(
@@ -63,8 +68,12 @@ def estimate(
     fail_below: Annotated[float | None, number("Exit with 1 below this, a fraction.", "ACCURACY")] = None,
     fail_on: Annotated[
         Literal["certain", "likely", "possible"],
-        Option(help="What is below: the whole interval, the estimate, or its lower end."),
+        Option(
+            help="What is below: the whole interval, the estimate, or its lower end. Windows count together: "
+            "even if estimates are as much too low as the interval allows; by a point; not at all."
+        ),
     ] = "likely",
+    state: Annotated[Path | None, option("FILE", "Count on from the windows of earlier jobs.")] = None,
     out: Annotated[Path, option("FOLDER", "The folder of estimate.html, .json and .csv.")] = Path(),
     as_json: Json = False,
     network: Network = [],
@@ -81,9 +90,7 @@ def estimate(
     if (of_images, of_logits) not in (({False}, {True}), ({True}, {False})):
         raise UnusableInput("give either --logits and --labels, or --model and --labelled")
 
-    if (fail_below or 0) > 1:
-        raise UnusableInput(f"--fail-below is a fraction, such as 0.8, got {fail_below:g}")
-
+    _check_limit(fail_below, state)
     if ask:
         _keep_labels(out / "ask.csv", answers)
 
@@ -103,6 +110,7 @@ def estimate(
         margin=margin,
         level=level,
         window=window,
+        by=by,
     )
     photos: Photos = {}
     with redirect_stdout(sys.stderr if as_json else sys.stdout):
@@ -123,17 +131,30 @@ def estimate(
                 margin=asked.margin,
                 level=asked.level,
                 window=asked.window,
+                by=by,
                 classes=named,
             )
     found, pages = _with_answers(found, photos, ask, answers, out / "ask.csv")
+    if fail_below is not None and (window or by or state):
+        found = found.watch(fail_below, fail_on, state)
     *written, data = write_estimation(found, out, photos, fail_below, fail_on)
     echo(
         data.read_text() if as_json else "\n".join(map(str, (f"{found}\n", *written, *pages, data))),
         nl=not as_json,
     )
-    if fail_below is not None and (low := found.below(fail_below, fail_on)):
-        echo(f"below {100 * fail_below:g} % ({fail_on}): {', '.join(low)}", err=True)
+    if state and found.stream:
+        found.stream.write(state)
+    if fail_below is not None and (alarm := found.alarm(fail_below, fail_on)):
+        echo(alarm, err=True)
         raise Exit(1)
+
+
+def _check_limit(fail_below: float | None, state: Path | None) -> None:
+    """Refuse a limit that is no fraction, and a state without a limit."""
+    if (fail_below or 0) > 1:
+        raise UnusableInput(f"--fail-below is a fraction, such as 0.8, got {fail_below:g}")
+    if state and fail_below is None:
+        raise UnusableInput("--state keeps what --fail-below counts: give both")
 
 
 def _keep_labels(ask: Path, answers: Path | None) -> None:

@@ -201,6 +201,8 @@ def _with_labels(
         difference=accuracy - estimates.accuracy,
         fallen=fallen(own.low, own.high, estimates.accuracy - estimates.margin),
         labels=len(labels),
+        by_labels=own.accuracy,
+        unlabelled=(each.accuracy, each.high),
         remarks=(remark,),
     )
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from baselines.contract.intervals import FAR
 from starter.observing.observation import Observation
+from unseen.estimation.stream import Stream, Window
 
 SHOWN_PAIRS = 5
 """Number of exchanged classes that a warning names."""
@@ -54,6 +55,8 @@ class SetEstimate:
         methods: Estimate of each method, by name.
         remarks: Reasons for a wide interval, and which images are sure, a sentence each.
         labels: Number of the set's images whose labels count.
+        by_labels: Accuracy by these labels alone; 0 without labels.
+        unlabelled: Estimate and upper end without them; (0, 1) without labels.
     """
 
     name: str
@@ -71,6 +74,14 @@ class SetEstimate:
     methods: Mapping[str, float]
     remarks: tuple[str, ...]
     labels: int = 0
+    by_labels: float = 0.0
+    unlabelled: tuple[float, float] = (0.0, 1.0)
+
+    @property
+    def window(self) -> Window:
+        """The set as a window of a stream."""
+        accuracy, high = self.unlabelled if self.labels else (self.accuracy, self.high)
+        return Window(self.name, self.images, accuracy, high, self.labels, self.by_labels)
 
     def interval(self, level: float) -> str:
         """Returns the interval in percent and its level, or "range" if the set is far and has no labels."""
@@ -105,6 +116,7 @@ class Estimates:
         seen: What the model says of each set.
         exchanged: Pairs of a class and the class that labelled images of it seem to show.
         notes: What was left out of the files, a sentence each.
+        stream: What all sets say together as the windows of a stream; see `Estimation.watch`.
     """
 
     accuracy: float
@@ -120,6 +132,7 @@ class Estimates:
     seen: tuple[Observation, ...]
     exchanged: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
+    stream: Stream | None = None
 
     @property
     def warning(self) -> str:

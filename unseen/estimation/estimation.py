@@ -2,8 +2,9 @@
 
 import io
 import json
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from submission.page import encoded, harmless, templates
 from submission.table import text_table
 from unseen.estimation import budget
 from unseen.estimation.estimates import Estimates, SetEstimate
+from unseen.estimation.stream import FailOn, Stream, begun
 
 if TYPE_CHECKING:
     from starter.data.images.figure import Drawn
@@ -51,6 +53,27 @@ class Estimation(Estimates):
         """Returns the estimates with the labels in a CSV, such as `ask` gives; some may be missing."""
         return budget.answered(self, budget.read_answers(Path(path), self))
 
+    def watch(self, limit: float, fail_on: FailOn = "likely", state: Path | None = None) -> "Estimation":
+        """Returns the estimates with a `stream`, which counts all sets as windows, after those in a file.
+
+        Its `alarm` says since which window the accuracy is below the limit, a fraction, or "". Its `write`
+        keeps it for the next call. See `Stream`.
+        """
+        halves = [number for half, true in self.halves for number in (half.accuracy, half.high, true)]
+        model = tuple(map(float, (self.images, self.accuracy, *halves)))
+        stream = begun(Stream(limit, fail_on, self.level, model), state)
+        error = math.sqrt(self.accuracy * (1 - self.accuracy) / self.images)
+        for each in self.sets:
+            stream = stream.after(each.window, error)
+        return replace(self, stream=stream)
+
+    def alarm(self, limit: float, fail_on: str = "likely") -> str:
+        """Returns which sets are below a limit, or since when a watched stream is; "" if none."""
+        if self.stream:
+            return self.stream.alarm
+        low = self.below(limit, fail_on)
+        return f"below {100 * limit:g} % ({fail_on}): {', '.join(low)}" if low else ""
+
     def plot(self) -> "Drawn":
         """Returns a chart of the estimates with their intervals, in the order of the sets."""
         from starter.data.images.figure import new_figure  # Matplotlib is slow to import
@@ -63,6 +86,8 @@ class Estimation(Estimates):
         axes.errorbar(middle, y, xerr=[middle - low, high - middle], fmt="o", markersize=4, capsize=2)
         axes.axvline(100 * self.accuracy, color="black", linewidth=1)
         axes.axvline(100 * (self.accuracy - self.margin), color="black", linewidth=1, linestyle=":")
+        if self.stream:
+            axes.axvline(100 * self.stream.limit, color="red", linewidth=1)
         step = max(1, len(y) // 60)
         axes.set_yticks(y[::step], [name[-18:] for name in table.index[::step]], fontsize=8)
         axes.set(xlabel="estimated accuracy, %", xlim=(0, 100), ylim=(len(y) - 0.5, -0.5))
@@ -76,6 +101,7 @@ class Estimation(Estimates):
             f"accuracy on {self.images:,} labelled images: {100 * self.accuracy:.1f} %",
             *([f"warning: {self.warning}"] if self.warning else []),
             *(f"note: {note}" for note in self.notes),
+            *([str(self.stream)] if self.stream else []),
             "check: each half of them, estimated from the other",
             text_table(checks),
             "",
@@ -105,11 +131,13 @@ class Estimation(Estimates):
         return template.render(estimates=self, chart=chart, pictures=pictures)
 
     def to_json(self, fail_below: float | None = None, fail_on: str = "likely") -> str:
-        """Returns all numbers as JSON, and the sets that are below a limit (`below`)."""
+        """Returns all numbers as JSON, the sets that are below a limit (`below`), and the alarm."""
         values = {
             "fail_below": fail_below,
             "fail_on": fail_on,
             "below": self.below(fail_below or 0.0, fail_on),
+            "alarm": self.alarm(fail_below or 0.0, fail_on),
+            "stream": self.stream and asdict(self.stream),
             "warning": self.warning,
             "notes": self.notes,
             "labelled": {"accuracy": self.accuracy, "images": self.images},

@@ -1,8 +1,9 @@
 """Estimates of the accuracy on unlabelled images from a model's logits, with intervals and verdicts."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +40,7 @@ CHECKED = 10_000
 """Largest number of labelled images of whose halves each is estimated from the other, as a check."""
 
 
-# Ten parameters: all that a user may say of an estimate in one call. Types in quotes print as their short
+# Eleven parameters: all that a user may say of an estimate in one call. Types in quotes print as their short
 # names in help().
 def estimate(  # noqa: PLR0913
     logits: "Array | Model",
@@ -51,6 +52,7 @@ def estimate(  # noqa: PLR0913
     margin: float = 0.05,
     level: float = 0.9,
     window: int | None = None,
+    by: "Path | Sequence[Array] | Mapping[str, Array]" = (),
     classes: Sequence[str] = (),
 ) -> Estimation:
     """Estimate how accurate a model is on unlabelled sets, from its logits on labelled and unlabelled images.
@@ -80,13 +82,16 @@ def estimate(  # noqa: PLR0913
         level: Level of the intervals, between 0 and 1.
         window: Number of images, an int >= 20, in each part that the sets are cut into, as for a stream; None
             to estimate whole sets.
+        by: A date or another key of each image, an array or file for each set, in their order or by name: the
+            images of a day or key are a window, in the order of time; those below `window` are joined.
         classes: Names of the classes, in the order of the columns; by default the names of the columns of
             `logits`, in whose order those of a set with the same names are read, or else numbers.
 
     Returns:
         The estimate and interval of each set, with a check on halves of the labelled images.
     """
-    asked = Asked(margin=margin, level=level, window=window)
+    keys = [by] if isinstance(by, str | Path) else by
+    asked = Asked(margin=margin, level=level, window=window, by=keys)
     given: Any = logits
     if callable(logits):
         given, labels, unlabelled, features = read_batches(logits, labels, unlabelled)
@@ -168,8 +173,9 @@ def estimate_seen(
             raise UnusableInput(
                 f"{each.set_name} has {len(each)} images: an estimate needs {LEAST_IMAGES} or more"
             )
-    if asked.window is not None:
-        seen = [part for whole in seen for part in _windows_of(whole, asked.window)]
+    if asked.window is not None or len(asked.by):
+        cuts = zip(seen, windows({each.set_name: len(each) for each in seen}, asked), strict=True)
+        seen = [_part(whole, rows, name) for whole, parts in cuts for name, rows in parts.items()]
     known = _sample(source)
     # The check goes beside the estimates; with more threads than these two, BLAS and OpenMP mostly wait.
     with threadpool_limits(1), ThreadPoolExecutor(max_workers=1) as aside:
@@ -221,12 +227,6 @@ def _of_sample(fitted: Fitted, whole: Observation, asked: Asked) -> SetEstimate:
         return found
     remark = f"{len(sample):,} of its {len(whole):,} images were read, drawn at random"
     return replace(found, images=len(whole), remarks=(*found.remarks, remark))
-
-
-def _windows_of(whole: Observation, size: int) -> Iterator[Observation]:
-    """Yields the windows of a set, which are named by their first and last row."""
-    for rows in windows(len(whole), size):
-        yield _part(whole, rows, f"{whole.set_name} {rows[0]}-{rows[-1]}")
 
 
 def _halves(seen: Observation, labels: IntArray, asked: Asked) -> tuple[tuple[SetEstimate, float], ...]:

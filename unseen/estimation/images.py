@@ -30,6 +30,7 @@ from unseen.estimation.estimation import Estimation, Photos
 from unseen.estimation.fitted import Learnt
 from unseen.estimation.from_logits import estimate_seen, with_features
 from unseen.estimation.inputs import Asked, check_enough, set_names, windows
+from unseen.estimation.stream import natural
 
 GROUP = "wide"
 """Group of the operations that make meta-train sets."""
@@ -55,9 +56,9 @@ def read_labelled(path: Path, fit: Fit, named: tuple[str, ...] = ()) -> tuple[Im
 
 
 def read_unlabelled(path: Path, fit: Fit) -> list[tuple[str, Pixels]]:
-    """Returns all images of a folder or zip, at any depth, with their files, in the order of their paths."""
+    """Returns all images of a folder or zip, at any depth, with their files, in natural order."""
     with open_tree(path) as tree:
-        if not (files := tree.every_image):
+        if not (files := sorted(tree.every_image, key=natural)):
             raise unusable(path, "no images in it")
         images, rows = read_images(tree, files, fit)
         return [(printable(files[row]), image) for row, image in zip(rows, images, strict=True)]
@@ -90,16 +91,14 @@ def estimate_images(
     photos = {name: read_unlabelled(path, fit) for name, path in zip(names, unlabelled, strict=True)}
     sets = [ImageSet(name, np.stack([image for _, image in each]), None) for name, each in photos.items()]
     estimation = estimate_sets(classifier, known, sets, asked, encoders)
-    return estimation, photos if asked.window is None else _in_windows(photos, asked.window)
+    return estimation, _in_windows(photos, asked) if asked.window or asked.by else photos
 
 
-def _in_windows(photos: Photos, size: int) -> Photos:
-    """Returns the files and images of each window of `size` images, by its name."""
-    return {
-        f"{name} {rows[0]}-{rows[-1]}": [each[row] for row in rows]
-        for name, each in photos.items()
-        for rows in windows(len(each), size)
-    }
+def _in_windows(photos: Photos, asked: Asked) -> Photos:
+    """Returns the files and images of each window, by its name."""
+    cuts = windows({name: len(each) for name, each in photos.items()}, asked)
+    pairs = zip(photos.values(), cuts, strict=True)
+    return {name: [each[row] for row in rows] for each, parts in pairs for name, rows in parts.items()}
 
 
 def estimate_sets(

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from submission.arrays import BoolArray, FloatArray, IntArray
 from submission.errors import UnusableInput, printable
 from submission.files import composed
+from unseen.estimation.stream import SMALLEST, cut
 from unseen.estimation.tables import LABEL_COLUMNS, SHOWN, Given
 
 FEWEST = 50
@@ -24,8 +25,6 @@ OFFSET = 8192.0
 """Largest absolute logit of which float32 still keeps three decimals."""
 ROWS = 100_000
 """Number of rows that are checked at once, so that a large file takes little more memory than it has."""
-SMALLEST = 20
-"""Smallest number of images in a window."""
 LEAST_IMAGES = 10
 """Smallest number of images in a set."""
 LEAST_SETS = 6
@@ -52,7 +51,7 @@ Model = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Asked:
-    """Settings of an estimate, the options of `unseen estimate`; all but the last three are for images."""
+    """Settings of an estimate, the options of `unseen estimate`; all but the last four are for images."""
 
     train_sets: int = 24
     referees: tuple[str, ...] = ()
@@ -64,6 +63,7 @@ class Asked:
     margin: float = 0.05
     level: float = 0.9
     window: int | None = None
+    by: Sequence[Array] | Mapping[str, Array] = ()
 
     def __post_init__(self) -> None:
         good = self.window is None or self.window >= SMALLEST
@@ -364,6 +364,15 @@ def beside(given: tuple[Array, Sets], names: Sequence[str], what: str) -> list[A
     return [labelled, *(named[name] for name in names)]
 
 
+def windows(sizes: Mapping[str, int], asked: Asked) -> list[dict[str, IntArray]]:
+    """Returns the rows of each window of sets of so many images, by name."""
+    given = asked.by
+    keys = given if isinstance(given, Mapping) else dict(zip(sizes, given, strict=False))
+    if len(given) and (len(given) != len(sizes) or keys.keys() != sizes.keys()):
+        raise UnusableInput(f"--by must be given for each of {', '.join(sizes)}, in this order or by name")
+    return [cut(name, images, asked.window, keys.get(name)) for name, images in sizes.items()]
+
+
 def comparable(features: Sequence[FloatArray]) -> list[FloatArray]:
     """Returns features (n_i, d) divided by the root mean square of the first, float32 (n_i, min(d, 256))."""
     d = features[0].shape[1]
@@ -372,12 +381,3 @@ def comparable(features: Sequence[FloatArray]) -> list[FloatArray]:
         return [(values / scale).astype(np.float32) for values in features]
     turned = np.random.default_rng(0).normal(size=(d, WIDEST), scale=1 / (scale * np.sqrt(WIDEST)))
     return [(values @ turned).astype(np.float32) for values in features]
-
-
-def windows(images: int, size: int) -> list[IntArray]:
-    """Returns the rows of each part of `size` images; a rest below size / 2 is added to the last part.
-
-    >>> [len(rows) for rows in windows(250, 100)], [rows[[0, -1]].tolist() for rows in windows(240, 100)]
-    ([100, 100, 50], [[0, 99], [100, 239]])
-    """
-    return np.split(np.arange(images), range(size, images - (size - 1) // 2, size))

@@ -47,6 +47,23 @@ def test_a_job_can_go_by_the_exit_code(files):
     assert (result.code, result.text.splitlines()[-1]) == (1, "below 80 % (likely): noise")
 
 
+def test_a_job_counts_on_from_the_windows_of_the_job_before(files):
+    """Each window of noise alone is too little for an alarm; half of the stream is below."""
+    Path("days.txt").write_text("2026-11-09\n" * 20 + "2026-11-08\n" * 380)
+    np.save("noise.npy", np.load("noise.npy")[:40] / 9)
+    options = ("--window", "20", "--fail-below", "0.8", "--state", "state.json")
+    quiet = run(*files, *options, "--by", "days.txt", "--json")
+    assert json.loads(quiet.text)["stream"]["windows"] == 2
+    alarm = run(*files[:-1], "noise.npy", *options, check=False)
+    assert (alarm.code, alarm.text.splitlines()[-1]) == (
+        1,
+        "below 80 % (likely) since noise 0-19, shown by noise 20-39",
+    )
+    assert run(*files, *options, check=False).code == 1
+    other = run(*files, *options, "--fail-below", "0.7", check=False)
+    assert (other.code, "state.json: its stream is for the limit 0.8," in other.text) == (2, True)
+
+
 def test_labels_that_it_asks_for_count(files):
     run(*files, "--ask", "20")
     refused = run(*files, "--ask", "40", check=False)
@@ -78,6 +95,7 @@ LOGITS = ("--logits", "val.npy", "--labels", "val_labels.npy")
         ((*LOGITS, "--logits", "two"), "two: cannot be read as a .npy file"),
         ((*LOGITS, "--probabilities"), "val.npy holds no probabilities"),
         ((*LOGITS, "--fail-below", "80"), "--fail-below is a fraction"),
+        ((*LOGITS, "--state", "new.json"), "--state keeps what --fail-below counts: give both"),
         ((*LOGITS, "--features", "val.npy"), "features must be those of the labelled images, then of today"),
         ((*LOGITS, "--second", "val.npy"), "second model's logits must be those"),
         ((*LOGITS, "--window", "3"), "--window a whole number of 20 images or more"),
