@@ -74,7 +74,7 @@ def _chosen(
 def _copied(method: Estimator) -> Estimator:
     """Returns a new method of the same parameters, whose `needs` are fields."""
     name = type(method).__name__
-    if not isinstance(method.needs, tuple | list) or not {*method.needs} <= {*NEEDS}:
+    if not isinstance(method.needs, tuple) or not {*method.needs} <= {*NEEDS}:
         raise UnusableInput(f"{name}: needs must be a tuple of names among {', '.join(NEEDS)}")
     try:
         return clone(method)

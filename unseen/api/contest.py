@@ -59,10 +59,10 @@ class Contest(Competition):
             A table indexed by id, as in a submission. The columns are indicators, named after the methods
             that use them, which `columns` explains (besides, `norm` is the norm of the softmax, `turned` and
             `grey` are invariance to rotation and to the loss of colour; in the OOD track, `ind-share` is the
-            estimated share of IND images), and then, except for test sets, of which they are hidden, `family` and `target`, a fraction. A
-            family is all operations of a set, or the source of its shift. Folds of families still share
-            single operations, and so tell of `seen` test sets; `baselines.contract.families.folds`, which
-            leave each operation out, tell of `new` ones.
+            estimated share of IND images). Except for test sets, of which they are hidden, `family` and
+            `target`, a fraction, follow. A family is all operations of a set, or the source of its shift.
+            Folds of families still share single operations, and so tell of `seen` test sets;
+            `baselines.contract.families.folds`, which leave each operation out, tell of `new` ones.
         """
         rows: dict[str, Mapping[str, float]] = {}
         families = {name: family for name, (_, family) in validation_groups(self).items()}

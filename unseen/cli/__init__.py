@@ -14,7 +14,7 @@ GROUPS = {
 }
 """The first word of every command of two words, with its line in the help."""
 PANELS = {
-    "Take part in a competition": "demo methods new-method check-method predict report validate score",
+    "Take part in a competition": "demo methods new-method check-method predict report runs validate score",
     "Run a competition": "build audit pack leaderboard export",
     "Do research": "compare ablate classes shift detectors",
     "Estimate the accuracy of your own model": "estimate",
@@ -42,6 +42,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "check-method": participant.check_method,
     "predict": participant.predict,
     "report": participant.report,
+    "runs": participant.runs,
     "validate": participant.validate,
     "ablate": research.ablate,
     "score": organizer.score,

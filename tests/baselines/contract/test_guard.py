@@ -20,6 +20,7 @@ META = example_meta_train(sets=2)
         (lambda: 1 / 0, "ZeroDivisionError: division by zero"),
         (lambda: next(iter(())), "StopIteration"),
         (lambda: exec("raise ValueError('two\\n  lines')"), "ValueError: two lines"),
+        (lambda: None + 1, "TypeError: unsupported operand .* 'int'; is a `return` missing\\?"),
         (lambda: sys.exit(3), "SystemExit: 3"),
         (lambda: np.linalg.inv(np.zeros((2, 2))), "LinAlgError: Singular matrix"),
     ],
