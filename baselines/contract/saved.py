@@ -67,7 +67,7 @@ def _packed(value: object, where: str, arrays: dict[str, NDArray[Any]]) -> objec
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-        arrays[where] = np.ascontiguousarray(value)
+        arrays[where] = np.ascontiguousarray(value).reshape(value.shape)
         return {"array": where}
     if isinstance(value, list | tuple):
         sequence = "list" if isinstance(value, list) else "tuple"
