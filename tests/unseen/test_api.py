@@ -191,8 +191,8 @@ def test_a_file_is_scored_and_a_team_stands_on_the_board(competition, tmp_path):
     found = unseen.score(competition, tmp_path / "val.csv")
     assert isinstance(found, Score)
     assert str(found).split()[:4] == ["RMSE", "MAE", "Spearman", "predictions"]
-    table = pd.read_csv(tmp_path / "val.csv", index_col="id")
-    assert unseen.score(competition, table) == found
+    with pytest.raises(UnusableInput, match="the path of a file, not a DataFrame"):
+        unseen.score(competition, pd.read_csv(tmp_path / "val.csv"))
     receipt = unseen.score(competition, tmp_path / "test.csv", team="A & B")
     assert receipt.number == 1
     assert f"<td>{receipt.answer}</td>" in receipt._repr_html_()

@@ -1,26 +1,18 @@
 """The functions `unseen.score` and `unseen.leaderboard`."""
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from leaderboard.changes import now
 from leaderboard.publish import Published, publish
 from leaderboard.submissions import Receipt, submit
 from submission.competition import Competition
+from submission.errors import UnusableInput
 from submission.metrics import Score
 from submission.scoretable import score_validation
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
 
 def score(
-    contest: Competition,
-    file: "Path | str | DataFrame",
-    team: str | None = None,
-    metric: str | None = None,
-    note: str = "",
+    contest: Competition, file: Path | str, team: str | None = None, metric: str | None = None, note: str = ""
 ) -> Score | Receipt:
     """Score a file of predictions, on the labelled validation sets or, for a team, on the hidden labels.
 
@@ -34,8 +26,7 @@ def score(
 
     Args:
         contest: The competition; with a team, the organizer's copy.
-        file: File of predictions of the validation sets, or a table of them with a column `prediction`,
-            indexed by id as `Contest.features` is; with a team, of the test sets.
+        file: File of predictions of the validation sets; with a team, of the test sets.
         team: Name of the team that hands the file in. The file is then entered in the ledger and counts
             towards the team's limits. None to score on the validation sets.
         metric: Metric to score on the validation sets; None for the one that ranks.
@@ -50,10 +41,8 @@ def score(
         UnusableInput: the file cannot be read, or this copy cannot score it.
     """
     if not isinstance(file, Path | str):
-        with TemporaryDirectory() as folder:
-            path = Path(folder) / "table.csv"
-            file.to_csv(path, columns=["prediction"], index_label="id")
-            return score(contest, path, team, metric, note)
+        kind = type(file).__name__
+        raise UnusableInput(f'give the path of a file, not a {kind}: .to_csv("mine.csv") writes one')
     if team is None:
         return score_validation(contest, Path(file), metric)
     return submit(contest, Path(file), team, now, note)

@@ -25,6 +25,8 @@ def demo(
 
     Example: unseen demo
     """
+    echo(f"A competition from images that come with the kit, in {folder}: this takes about two minutes.")
+
     from sklearn.base import clone
 
     from baselines.run.predict import predict as run
