@@ -14,7 +14,7 @@ GROUPS = {
 }
 """The first word of every command of two words, with its line in the help."""
 PANELS = {
-    "Take part in a competition": "demo methods new-method check-method predict report runs validate score",
+    "Take part in a competition": "demo methods new-method check-method predict report validate score",
     "Run a competition": "build audit pack leaderboard export",
     "Do research": "compare ablate classes shift detectors",
     "Estimate the accuracy of your own model": "estimate",

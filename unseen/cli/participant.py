@@ -121,7 +121,8 @@ def predict(
     """Fit methods and write predictions.
 
     Methods are fitted on the meta-train sets; the predictions are written to submissions/ and validation/.
-    Without names, a choice of the kit's methods runs (`unseen methods` says which).
+    Without names, a choice of the kit's methods runs (`unseen methods` says which). `unseen runs` lists all
+    runs.
 
     Example: unseen predict contest atc fd ora-a --set ora-a.iterations=2000
     """
