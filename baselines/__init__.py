@@ -1,7 +1,4 @@
-"""Published estimators, one per file; `BASELINES` and `OOD_BASELINES` have their prototypes by name.
-
-Clone a prototype before you fit it.
-"""
+"""Published estimators, one per file; `BASELINES` and `OOD_BASELINES` have prototypes to clone, by name."""
 
 from baselines.accuracy.agreement import Agreement
 from baselines.accuracy.aline import Aline

@@ -1,4 +1,1 @@
-"""Functions that score submissions, record them in a ledger and publish the leaderboard.
-
-The package needs NumPy, pydantic and Jinja2 only.
-"""
+"""Functions that score submissions and publish the leaderboard, with NumPy, pydantic and Jinja2 only."""

@@ -76,11 +76,6 @@ class Boards:
         """The boards that there are, the one that decides first."""
         return tuple(board for board in (self.private, self.public, self.validation) if board is not None)
 
-    @property
-    def final(self) -> tuple[Standing, ...]:
-        """The lines of the private board; none before the end."""
-        return () if self.private is None else self.private.standings
-
 
 def running_boards(competition: Competition, moment: Moment, test: Shown, val: Shown) -> Boards:
     """Returns the boards before the end: ranks and best public scores, and in practice the methods below."""

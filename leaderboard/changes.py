@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Callable
-from datetime import datetime, timezone
+from datetime import datetime
 
-from leaderboard.events import GONE, NONE, SETTINGS, Team, check_line, checked_reason, notice, present
+from leaderboard.events import GONE, NONE, SETTINGS, Team, check_line, checked_reason, notice, now, present
 from leaderboard.feedback import public_rows, sets_of
 from leaderboard.ledger import Ledger, opened
 from leaderboard.submissions import keep_change
@@ -15,11 +15,6 @@ from submission.errors import UnusableInput
 ACTIONS = ("rename", "merge", "withdraw", "disqualify", "extend")
 """What can be done with a team."""
 MOST_SUBMISSIONS = 1_000_000
-
-
-def now() -> datetime:
-    """Returns the present time, in UTC."""
-    return datetime.now(timezone.utc)
 
 
 def amend(
@@ -61,7 +56,8 @@ def amend(
     public_sets = sets_of(contest, public_rows(contest))
     with opened(contest, writing=True) as ledger:
         current = present(contest, ledger.changes())
-        before = {name: _text(_value(current, name)) for name in SETTINGS}
+        values = {**current.settings, **vars(current)}
+        before = {name: _text(values.get(name)) for name in SETTINGS}
         changed = [name for name in SETTINGS if after.get(name, before[name]) != before[name]]
         if not changed:
             raise UnusableInput(
@@ -71,7 +67,8 @@ def amend(
         if "total_limit" in changed:
             _check_total(current, after["total_limit"], public_sets)
         for name in changed:
-            _record(ledger, clock(), what=name, before=before[name], after=after[name], reason=reason)
+            texts = {"before": before[name], "after": after[name], "note": checked_reason(reason)}
+            ledger.append(clock(), "change", what=name, **texts)
     return _followed(contest)
 
 
@@ -121,7 +118,8 @@ def team(
             after = other.name
         elif action == "extend":
             before, after = _extension(present(contest, ledger.changes()), changed, to or "")
-        _record(ledger, time, what=action, before=before, after=after, reason=reason, team=changed)
+        texts = {"before": before, "after": after, "note": checked_reason(reason)}
+        ledger.append(time, "change", what=action, team=changed.name, team_id=changed.id, **texts)
     return _followed(contest)
 
 
@@ -134,19 +132,6 @@ def _extension(competition: Competition, team: Team, to: str) -> tuple[str, str]
     if after <= before:
         raise UnusableInput(f"team {team.name!r} may submit until {_text(before)} already: give a later time")
     return _text(before), _text(after)
-
-
-def _record(
-    ledger: Ledger, now: datetime, what: str, before: str, after: str, reason: str, team: Team | None = None
-) -> None:
-    of_team = {} if team is None else {"team": team.name, "team_id": team.id}
-    ledger.append(
-        now, "change", what=what, before=before, after=after, note=checked_reason(reason), **of_team
-    )
-
-
-def _value(competition: Competition, name: str) -> object:
-    return competition.settings.get(name) if name == "contact" else getattr(competition, name)
 
 
 def _text(value: object) -> str:
@@ -177,7 +162,7 @@ def follow(competition: Competition, ledger: Ledger) -> Competition:
 
     A change is in the ledger before it is here, so that what is stopped in between follows later.
     """
-    now = present(competition, ledger.changes())
-    if now != competition and os.access(competition.public, os.W_OK):
-        now.save()
-    return now
+    changed = present(competition, ledger.changes())
+    if changed != competition and os.access(competition.public, os.W_OK):
+        changed.save()
+    return changed

@@ -1,10 +1,7 @@
-"""What the events of a ledger say of a competition's settings and of its teams, as they count now.
-
-A change is an event of its own: what changed, its values before and after, and the organizer's reason.
-"""
+"""What the events of a ledger say of a competition's settings and of its teams, as they count now."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from submission.competition import LONGEST_TEXT, Competition
@@ -22,6 +19,11 @@ SETTINGS = {
 """What may change while a competition runs, in the words of a notice."""
 GONE = {"withdraw": "withdrawn", "disqualify": "disqualified"}
 """The state of a team after a change by which its submissions no longer count."""
+
+
+def now() -> datetime:
+    """Returns the present time, in UTC."""
+    return datetime.now(timezone.utc)
 
 
 def check_line(name: str, text: str, most: int = LONGEST_TEXT) -> None:

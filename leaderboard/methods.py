@@ -9,11 +9,9 @@ from pathlib import Path
 from submission.competition import Competition
 from submission.errors import InvalidSubmission, UnusableInput
 from submission.parser import parse
-from submission.predictions import predicted_files, read_bytes
+from submission.predictions import FOLDERS, predicted_files, read_bytes
 from submission.scoretable import Methods
 
-FOLDERS = {"test": "submissions", "val": "validation"}
-"""The folder of the predictions for each part."""
 NOT_PREDICTED = (
     "there is no record that `unseen predict` wrote its present content; predict the method again to show "
     "it, or remove the file if it is a participant's"

@@ -1,4 +1,4 @@
-"""Pairs of teams whose predictions are alike beyond what common methods explain: they may be one team.
+"""The checks of what was submitted, for `unseen audit`: what teams could do that pool answers, and who may.
 
 What a constant, the true values and the methods in ``submissions/`` explain is taken away, so that teams that
 hand in a method of the kit, or a blend of several, are not alike. What is left of copies points in one
@@ -9,6 +9,7 @@ import itertools
 
 import numpy as np
 
+from leaderboard.feedback import public_rows, scores_before_end, sets_of
 from leaderboard.ledger import Ledger, opened
 from leaderboard.methods import read_methods
 from leaderboard.solutions import counting_solution
@@ -21,6 +22,23 @@ SMALL = 0.45
 """What is left, in points, that counts in full: more than rounding to whole points leaves."""
 FREE = 20
 """Number of dimensions that are never explained, so that chance seldom makes a correlation of `ALIKE`."""
+
+
+def audit(competition: Competition) -> list[str]:
+    """Returns remarks on teams that could pool, or seem to pool, their answers (organizers only)."""
+    if competition.visibility == "practice":
+        return []
+    with opened(competition) as ledger:
+        scored = sum(entry.status == "scored" for entry in ledger.entries())
+    rows = public_rows(competition)
+    sets = sets_of(competition, rows)
+    of_all = (
+        f"all teams together have {scored:,} scores of {sets:,} public sets: who had all of them could "
+        "compute every public label; the limits rest on teams that do not pool their answers, and this does "
+        "not say that any do"
+    )
+    known = scores_before_end(competition, rows) and scored >= sets
+    return [*([of_all] if known else []), *alike_teams(competition)]
 
 
 def alike_teams(competition: Competition) -> list[str]:

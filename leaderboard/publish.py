@@ -1,6 +1,5 @@
 """The published leaderboard: open the ledger, check its chain, make the boards, write the files."""
 
-import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -63,11 +62,9 @@ def publish(
 ) -> Published:
     """Write ``leaderboard.csv``, ``.html`` and ``.md`` from the ledger and the kit's own methods.
 
-    What is shown before the end `leaderboard.feedback` says. `ended` is the present time, to publish private
-    scores too; `retired` then shows all methods on the test sets; `out` is another folder to write to.
-    The ledger is read in one transaction, in which its head is written to ``heads.json``. If other processes
-    submit at the same time, all files are written again, so that the last one to write has seen the last
-    submission.
+    `ended` is the present time, to publish private scores too; `retired` then shows all methods on the test
+    sets; `out` is another folder to write to. If others submit meanwhile, all files are written again, so
+    that the last one to write has seen the last submission.
     """
     root = out or competition.root
     if retired and ended is None:
@@ -122,7 +119,7 @@ def _written(competition: Competition, moment: Moment, final: bool, retired: boo
         write_text(root / name, text)
     return Published(
         standings=boards.public.standings,
-        final=boards.final,
+        final=boards.private.standings if boards.private else (),
         warnings=(*_doubts(competition, len(moment.public[0]), final), *methods.warnings),
         csv=root / "leaderboard.csv",
         html=root / "leaderboard.html",
@@ -133,11 +130,8 @@ def _written(competition: Competition, moment: Moment, final: bool, retired: boo
 
 def _files(competition: Competition, boards: Boards, head: str) -> dict[str, str]:
     """Returns the texts of the files of the boards by name."""
-    files = {"leaderboard.csv": board_csv(boards.public)}
-    if boards.private is not None:
-        files[PRIVATE] = board_csv(boards.private)
-    if boards.validation is not None:
-        files["leaderboard_validation.csv"] = board_csv(boards.validation)
+    names = {"public": "leaderboard.csv", "private": PRIVATE, "validation": "leaderboard_validation.csv"}
+    files = {names[board.part]: board_csv(board) for board in boards.present}
     files["leaderboard.html"] = leaderboard_html(competition, boards.present, head)
     files["leaderboard.md"] = leaderboard_markdown(competition, boards.present, head)
     return files
@@ -155,11 +149,7 @@ def _doubts(competition: Competition, rows: int, final: bool) -> Iterator[str]:
 
 
 def organizer_table(competition: Competition) -> str:
-    """Returns the scores of the kit's methods on all test sets, by group, as text for a terminal.
-
-    There is a table for each metric, the ranking one first; below it stands how many pairs of methods the
-    paired test tells apart.
-    """
+    """Returns tables of the kit's methods on all test sets, one a metric, with the pairs told apart."""
     methods = read_methods(competition).predictions
     solution = [row for row in newest_solution(competition) if row.usage in COUNTING]
     parts = Targets.of_solution(competition, solution).by_metric(competition)
@@ -174,16 +164,10 @@ def organizer_table(competition: Competition) -> str:
 
 
 def leaderboard_html(competition: Competition, boards: Sequence[Board], head: str) -> str:
-    """Returns the text of ``leaderboard.html``, self-contained and with every value escaped.
-
-    The page's Content-Security-Policy allows only its own style and script, by their SHA-256. The teams come
-    first; all their numbers after the end, the methods and the notes are folded. If no team has submitted
-    yet, the page explains how to hand in.
-    """
+    """Returns the text of ``leaderboard.html``, self-contained and with every value escaped."""
     page = templates(Path(__file__).parent)
     page.filters["place"] = lambda points, end: f"{99 * min(points, end) / end:.1f}"
     page.filters["points"] = lambda value: cell(value, competition.decimals)
-    page.tests["number"] = lambda value: not math.isnan(value)
     drawn = [column for board in boards for column in page_columns(board, board.standings)]
     return page.get_template("page.html").render(
         competition=competition,
@@ -193,14 +177,10 @@ def leaderboard_html(competition: Competition, boards: Sequence[Board], head: st
         columns=page_columns,
         legends={column.title: column.legend for column in drawn if column.legend},
         scale=_scale,
-        decided=_decided,
+        decided=decided_pairs,
         head=head,
         lanes=lambda lines: max((number for line in lines for number in line.rank_groups), default=0),
     )
-
-
-def _decided(lines: Sequence[Standing]) -> str:
-    return decided_pairs(line.rank_groups for line in lines)
 
 
 def _scale(board: Board, lines: Sequence[Standing]) -> float:
@@ -218,7 +198,7 @@ def leaderboard_markdown(competition: Competition, boards: Sequence[Board], head
     for board in boards:
         noise = f"; noise floor {cell(board.noise_floor, board.decimals)}" if board.detailed else ""
         title = f"RMSE of {competition.titles[0]} in points on {board.where}{noise}."
-        decided = _decided(board.teams or board.methods)
+        decided = decided_pairs(line.rank_groups for line in board.teams or board.methods)
         blocks += [f"{title} {decided}".rstrip(), board_markdown(board)]
     notices = "\n".join(f"- {escaped(text)}" for text in competition.notices)
     blocks += [f"Changes:\n\n{notices}"] if notices else []

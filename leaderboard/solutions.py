@@ -1,8 +1,4 @@
-"""Versions of the solution, and scoring of every submission by a new one.
-
-``private/solution.csv`` is the version that was built; corrected ones are in the ledger, which names the
-newest.
-"""
+"""Versions of the solution, the built one and corrected ones in the ledger, and scoring by a new one."""
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -10,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from leaderboard.events import checked_reason
+from leaderboard.events import checked_reason, now
 from leaderboard.ledger import Entry, Ledger, opened
 from submission.arrays import IntArray
 from submission.competition import Competition
@@ -68,13 +64,9 @@ def rescore(
     labels: Mapping[str, float],
     voids: Collection[str],
     reason: str,
-    clock: Callable[[], datetime],
+    clock: Callable[[], datetime] = now,
 ) -> tuple[int, str]:
-    """Correct labels {id: fraction}, void sets, and score every submission again, in one recorded step.
-
-    The ledger keeps the old versions of the solution and the old scores. Returns the number of submissions
-    that were scored again, and the ledger's head.
-    """
+    """Correct labels {id: fraction}, void sets, score all again; returns how many, and the ledger's head."""
     with opened(competition, writing=True) as ledger:
         before = version(competition, ledger)
         rows = corrected(competition, before, labels, voids)
@@ -88,10 +80,10 @@ def rescore(
             for entry in ledger.entries()
             if entry.status == "scored"
         }
-        now = clock()
+        time = clock()
         solution = ledger.keep_file(solution_bytes(rows))
         ledger.append(
-            now,
+            time,
             "solution",
             scorer=SCORER,
             solution=solution,
@@ -101,7 +93,7 @@ def rescore(
             note=checked_reason(reason),
         )
         for number, score in found.items():
-            ledger.append(now, "score", entry=number, scorer=SCORER, solution=solution, **score)
+            ledger.append(time, "score", entry=number, scorer=SCORER, solution=solution, **score)
         return len(found), ledger.head
 
 

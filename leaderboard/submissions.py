@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
-from leaderboard.events import Team, check_line, present
+from leaderboard.events import Team, check_line, now, present
 from leaderboard.feedback import public_score, scores_before_end
 from leaderboard.heads import CHANGES, RECEIPTS, keep_receipt
 from leaderboard.ledger import FINALS, Ledger, opened
@@ -18,7 +18,7 @@ from submission.errors import InvalidSubmission, UnusableInput, printable
 from submission.parser import parse
 from submission.predictions import read_bytes
 from submission.scoring import SCORER, score_parts
-from submission.solution import counting_rows, solution_bytes
+from submission.solution import SolutionRow, counting_rows, solution_bytes
 from submission.table import Tabular
 
 LONGEST_NOTE = 200
@@ -54,7 +54,7 @@ def submit(
     competition: Competition,
     path: Path,
     team: str,
-    clock: Callable[[], datetime],
+    clock: Callable[[], datetime] = now,
     note: str = "",
     new_team: bool = False,
 ) -> Receipt:
@@ -70,26 +70,19 @@ def submit(
     file = _handed_in(competition, path)
     with opened(competition, writing=True) as ledger:
         create = new_team or competition.visibility == "practice"
-        entered = _enter(competition, ledger, file, team=name, note=note.strip(), now=clock(), create=create)
-    facts = {
-        "competition": competition.name,
-        "number": entered.number,
-        "team": entered.team,
-        "time": entered.time.astimezone(timezone.utc).isoformat(timespec="seconds"),
-        "file": file.name,
-        "digest": file.digest,
-        "row": entered.row,
-        "note": note.strip(),
-    }
+        facts, receipt = _enter(
+            competition, ledger, file, team=name, note=note.strip(), now=clock(), create=create
+        )
+    place = receipt_file(competition, receipt.number)
     if file.invalid is not None:
-        keep_receipt(receipt_file(competition, entered.number), {**facts, "answer": "invalid"})
-        free = "a team has ten invalid ones a day free"
-        counted = f"invalid ones count too{left_text(competition, entered.left)}"
-        counted = free if competition.free_invalid else counted
-        told = f"entered as submission {entered.number}; {counted}"
+        keep_receipt(place, {**facts, "answer": receipt.answer})
+        today = "" if competition.daily_limit is None else " today"
+        left = "" if receipt.left is None else f", {receipt.left:,} left{today}"
+        free = competition.free_invalid
+        counted = "a team has ten invalid ones a day free" if free else f"invalid ones count too{left}"
+        told = f"entered as submission {receipt.number}; {counted}"
         raise InvalidSubmission(file.invalid.name, file.invalid.problems, told) from file.invalid
-    receipt = _answered(competition, entered)
-    keep_receipt(receipt_file(competition, entered.number), {**facts, **vars(receipt)})
+    keep_receipt(place, {**facts, **vars(receipt)})
     return receipt
 
 
@@ -101,11 +94,6 @@ class _File:
     data: bytes | None
     predictions: Mapping[str, float]
     invalid: InvalidSubmission | None
-
-    @property
-    def digest(self) -> str:
-        """Its SHA-256; "" if it is too large to read."""
-        return "" if self.data is None else hashlib.sha256(self.data).hexdigest()
 
 
 def _handed_in(competition: Competition, path: Path) -> _File:
@@ -120,26 +108,10 @@ def _handed_in(competition: Competition, path: Path) -> _File:
         return _File(name, data, {}, invalid=error)
 
 
-@dataclass(frozen=True)
-class _Entered:
-    """A submission as it was entered, with the hash of its `row`; `public` of `counting` rows are scored."""
-
-    number: int
-    row: str
-    time: datetime
-    team: str
-    created: bool
-    left: int | None
-    same: int | None
-    scores: Mapping[str, float]
-    public: int
-    counting: int
-
-
 def _enter(
     competition: Competition, ledger: Ledger, file: _File, team: str, note: str, now: datetime, create: bool
-) -> _Entered:
-    """Check a team's limits, score its file, and add it to the open ledger."""
+) -> tuple[dict[str, object], Receipt]:
+    """Check a team's limits, score its file, add it to the open ledger; returns its facts and the answer."""
     before = len(ledger.teams())
     counted = registered(competition, ledger, team, now, create)
     made = ledger.made(counted)
@@ -149,8 +121,7 @@ def _enter(
     counting = counting_rows(competition, solution)
     scores = score_parts(file.predictions, counting) if file.predictions else {}
     number = ledger.next_entry()
-    if file.data is not None:
-        ledger.keep_file(file.data, file.predictions or None)
+    digest = "" if file.data is None else ledger.keep_file(file.data, file.predictions or None)
     row = ledger.append(
         now,
         "submission",
@@ -158,44 +129,47 @@ def _enter(
         team=counted.name,
         team_id=counted.id,
         file=file.name,
-        digest=file.digest,
+        digest=digest,
         status="scored" if scores else "invalid",
         scorer=SCORER,
         solution=hashlib.sha256(solution_bytes(solution)).hexdigest(),
         note=note or None,
         **scores,
     )
-    return _Entered(
+    facts: dict[str, object] = {
+        "competition": competition.name,
+        "number": number,
+        "team": counted.name,
+        "time": now.astimezone(timezone.utc).isoformat(timespec="seconds"),
+        "file": file.name,
+        "digest": digest,
+        "row": row,
+        "note": note,
+    }
+    score, answer = _answered(competition, scores, counting)
+    return facts, Receipt(
         number=number,
-        row=row,
-        time=now,
-        team=counted.name,
-        created=len(ledger.teams()) > before,
-        left=left,
-        same=next((earlier for earlier, _, _, digest in made if digest == file.digest), None),
-        scores=scores,
-        public=sum(line.usage == "Public" for line in counting),
-        counting=len(counting),
-    )
-
-
-def _answered(competition: Competition, entered: _Entered) -> Receipt:
-    """Returns the answer to a valid submission, with its public score if a team gets one."""
-    score = None
-    answer = "entered; there are no scores before the end"
-    if scores_before_end(competition, entered.public):
-        score = public_score(competition, entered.scores["public"])
-        shown = f"{score:.{competition.decimals}f}"
-        answer = f"public RMSE {shown} points, from {entered.public} of {entered.counting} predictions"
-    return Receipt(
-        number=entered.number,
         score=score,
         answer=answer,
-        rows=entered.public,
-        left=entered.left,
-        same=entered.same,
-        created=entered.created,
+        rows=sum(line.usage == "Public" for line in counting),
+        left=left,
+        same=next((earlier for earlier, _, _, known in made if known == digest), None),
+        created=len(ledger.teams()) > before,
     )
+
+
+def _answered(
+    competition: Competition, scores: Mapping[str, float], counting: Sequence[SolutionRow]
+) -> tuple[float | None, str]:
+    """Returns the public score if a team gets one, and the answer in words."""
+    public = sum(row.usage == "Public" for row in counting)
+    if not scores:
+        return None, "invalid"
+    if not scores_before_end(competition, public):
+        return None, "entered; there are no scores before the end"
+    score = public_score(competition, scores["public"])
+    shown = f"{score:.{competition.decimals}f}"
+    return score, f"public RMSE {shown} points, from {public} of {len(counting)} predictions"
 
 
 def receipt_file(competition: Competition, number: int) -> Path:
@@ -203,17 +177,16 @@ def receipt_file(competition: Competition, number: int) -> Path:
     return competition.root / RECEIPTS / f"{number:04d}.json"
 
 
-def select(competition: Competition, team: str, numbers: Sequence[int], clock: Callable[[], datetime]) -> str:
-    """Record that the submissions `numbers` count for a team at the end, in place of an earlier choice.
-
-    They are valid ones of the team, at most `FINALS`; none undoes the choice. Returns the ledger's head.
-    """
+def select(
+    competition: Competition, team: str, numbers: Sequence[int], clock: Callable[[], datetime] = now
+) -> str:
+    """Record which valid submissions, up to `FINALS`, count for a team; none undoes it. Returns the head."""
     if len(set(numbers)) != len(numbers) or len(numbers) > FINALS:
         raise UnusableInput(f"choose up to {FINALS} different submissions")
     with opened(competition, writing=True) as ledger:
-        now = clock()
-        chooser = registered(competition, ledger, check_team(team), now)
-        check_before_deadline(present(competition, ledger.changes()), chooser, now)
+        time = clock()
+        chooser = registered(competition, ledger, check_team(team), time)
+        check_before_deadline(present(competition, ledger.changes()), chooser, time)
         scored = [number for number, _, status, _ in ledger.made(chooser) if status == "scored"]
         for number in numbers:
             if number not in scored:
@@ -223,7 +196,7 @@ def select(competition: Competition, team: str, numbers: Sequence[int], clock: C
                     f"its valid ones are {valid}"
                 )
         chosen = " ".join(map(str, numbers))
-        ledger.append(now, "selection", team=chooser.name, team_id=chooser.id, note=chosen)
+        ledger.append(time, "selection", team=chooser.name, team_id=chooser.id, note=chosen)
         entered = ledger.newest()
     return keep_change(competition, entered, team=chooser.name, chosen=numbers)
 
@@ -268,12 +241,6 @@ def check_open(competition: Competition, team: Team, times: Sequence[datetime], 
         )
     used = ((competition.daily_limit, len(today)), (competition.total_limit, len(times)))
     return min((limit - made - 1 for limit, made in used if limit is not None), default=None)
-
-
-def left_text(competition: Competition, left: int | None) -> str:
-    """Returns the result of `check_open` in words, such as ", 2 left today"; "" for any number."""
-    today = "" if competition.daily_limit is None else " today"
-    return "" if left is None else f", {left:,} left{today}"
 
 
 def check_before_deadline(competition: Competition, team: Team, now: datetime) -> None:

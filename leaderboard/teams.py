@@ -10,22 +10,17 @@ import re
 import string
 import unicodedata
 from datetime import datetime
+from pathlib import Path
 
 from leaderboard.events import Team
 from leaderboard.ledger import Ledger
 from submission.competition import Competition
 from submission.errors import UnusableInput
+from submission.files import read_lines
 from submission.predictions import predicted_files
 
 LONGEST = 40
-METHODS = (
-    *("agreement", "aline", "atc", "atc+lr", "atc-datacv", "atc-ne", "atc-ne-ts", "atc-ts", "auto-eval"),
-    *("bbse", "bop", "cbpe", "confident", "confscore", "constant", "cot", "cott", "cott-bbse", "cott-em"),
-    *("cott-referee", "dispersion", "doc", "doc-ts", "ei", "entropy", "fd", "frap", "fused", "gated", "gde"),
-    *("gde+lr", "gscore-best", "gscore-gmm-kl", "gscore-gmm-w", "gscore-kmeans", "gscore-ude-kl"),
-    *("gscore-ude-w", "mano", "mde", "mlls", "nuclear", "ora-a", "ora-b", "ora-l", "plugin", "plugin-mpe"),
-    *("projnorm", "rotation", "softmaxcorr", "stack", "suitability", "syp"),
-)
+METHODS = read_lines(Path(__file__).with_name("methods.csv"))
 """Names of the kit's methods, which a scoring host does not have installed; no team takes one."""
 _MARKS = frozenset(" ._-'&+()")
 _EAST_ASIAN = ("CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "BOPOMOFO", "HANGUL SYLLABLE")
@@ -91,10 +86,7 @@ def plain(name: str) -> str:
 def registered(
     competition: Competition, ledger: Ledger, name: str, now: datetime, create: bool = False
 ) -> Team:
-    """Returns the team that is registered under a name; with `create` a new one is registered.
-
-    Refuses a team that was renamed, merged into another, withdrawn or disqualified.
-    """
+    """Returns the team of a name, registered if `create`; refuses one that is renamed, merged or gone."""
     teams = ledger.teams()
     for team in teams.values():
         if team_key(name) in map(team_key, team.names):
@@ -120,19 +112,15 @@ def _counting(team: Team, owner: Team, name: str) -> Team:
 
 def check_new_name(competition: Competition, ledger: Ledger, name: str, but: Team | None = None) -> None:
     """Refuse a name that is a method's, or that reads like a name of another team, former ones included."""
-    if baseline := baseline_names(competition).get(plain(name)):
+    written = [competition.root / file for file in predicted_files(competition.root)]
+    methods = (*METHODS, *(path.stem for path in written if path.exists()))
+    if baseline := {plain(method): method for method in methods}.get(plain(name)):
         raise UnusableInput(f"team name {name!r} reads like the baseline {baseline!r}: choose another name")
     for other in ledger.teams().values():
         for taken in other.names if but is None or other.id != but.id else ():
             # an id has 40 bits, so that somebody could search for another team's
             if plain(taken) == plain(name) or team_id(taken) == team_id(name):
                 raise UnusableInput(f"team name {name!r} reads like team {taken!r}: use that or another name")
-
-
-def baseline_names(competition: Competition) -> dict[str, str]:
-    """Returns the names of the kit's methods, and of others that were predicted, by `plain`."""
-    written = [competition.root / name for name in predicted_files(competition.root)]
-    return {plain(name): name for name in (*METHODS, *(path.stem for path in written if path.exists()))}
 
 
 def team_id(name: str) -> str:

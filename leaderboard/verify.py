@@ -83,11 +83,7 @@ def _entry_problems(
 
 
 def backup(competition: Competition, file: Path) -> str:
-    """Write the organizer's private files to one zip file, and return a text that names it.
-
-    The file holds the ledger with its newest rows, every submission and every solution; submissions may come
-    in meanwhile. docs/how-to/verifying.md explains how to restore it.
-    """
+    """Write the organizer's private files to one zip file, also while others submit; returns its text."""
     competition.check_output(file, ".zip")
     copied = temporary_in(competition.private, "contest.sqlite")
     members = {f"private/{name}": competition.private / name for name in BUILT}

@@ -20,8 +20,8 @@ from oracle.runs import TRAINING, Run, Runs, fit_rows
 from starter.contest.cluster import Cluster
 from starter.data.images.figure import new_figure, save_png
 from submission import Competition, UnusableInput
-from submission.files import write_text
-from submission.scoretable import ALL, Families, Targets
+from submission.files import read_rows, write_text
+from submission.scoretable import ALL, Families, Targets, validation_targets
 from submission.table import cell, csv_table, text_table
 
 TABLES = ("1", "2", "3", "4", "5", "fig10")
@@ -36,33 +36,13 @@ LEGEND = {
 }
 """Notes printed below a table, by the column that must hold something."""
 PAPER = {
-    ("1", "rotation"): (7.13, 13.39),
-    ("1", "confscore"): (6.99, 8.72),
-    ("1", "entropy"): (7.40, 9.09),
-    ("1", "atc-datacv"): (7.77, 8.13),
-    ("1", "fd"): (4.99, 5.97),
-    ("1", "ora-a"): (3.16, 3.65),
-    ("1", "ora-b"): (3.93, 4.34),
-    ("2", "six indicators"): (6.69, 6.69),
-    ("2", "+ loss adjustment"): (6.40, 6.40),
-    ("2", "+ ora-b"): (6.37, 6.37),
-    ("3", "entropy"): (6.11, 7.82),
-    ("3", "+ atc"): (6.11, 7.83),
-    ("3", "+ fd"): (2.92, 5.78),
-    ("3", "+ image indicators"): (3.16, 3.65),
-    ("4", "r = 2"): (3.22, 4.39),
-    ("4", "r = 4"): (3.21, 4.37),
-    ("4", "r = 6"): (3.58, 4.38),
-    ("4", "r = 8"): (3.16, 3.65),
-    ("4", "r = 10"): (3.17, 4.39),
-    ("5", "set"): (3.16, 3.65),
-    ("5", "none"): (32.99, 33.96),
+    (row["table"], row["row"]): (float(row["resnet56"]), float(row["repvgg_a0"]))
+    for _, row in read_rows(Path(__file__).with_name("paper.csv"), ("table", "row"))
 }
 """RMSE that the paper gives, in points, by table and row: of ResNet-56 and of RepVGG-A0.
 
-Its table 1 has the baselines of the challenge's own table (https://github.com/xingjianleng/autoeval_baselines),
-with `atc-datacv` for ATC. They are over the 40 validation sets of the DataCV challenge; those of table 2 are
-over its 100 test sets, and not told by network.
+They are over the 40 validation sets of the DataCV challenge, the baselines of table 1 as in its own table;
+those of table 2 are over its 100 test sets, and not told by network.
 """
 Lines = list[dict[str, object]]
 """The lines of a table, each with a value by column, in the order of the columns."""
@@ -115,10 +95,8 @@ def ablate(
     rows = rows_of(table, methods)
     if not competition.sets("val"):
         raise UnusableInput(f"{competition.root} has no validation sets to ablate on")
-    if seeds < 1:
-        raise UnusableInput(f"--seeds must be at least 1, got {seeds}")
     runs = fit_rows(competition, rows, seeds, device, cluster)
-    lines = lines_of(Targets.of_validation(competition), runs, table)
+    lines = lines_of(validation_targets(competition)[competition.metrics[0]], runs, table)
     stem = competition.out / "ablation" / (table if table.startswith("fig") else f"table{table}")
     written = stem.with_suffix(".csv")
     plot = stem.with_suffix(".png")
@@ -138,11 +116,7 @@ def table_text(lines: Lines) -> str:
 
 
 def lines_of(everything: Targets, runs: Runs, table: str) -> Lines:
-    """Returns a line for each row, classifier and group.
-
-    RMSE and bias are means over seeds, in points, and sd is the standard deviation of the RMSE over seeds.
-    The training errors are over all meta-train sets, in the line of every group.
-    """
+    """Returns a line for each row, classifier and group: means over seeds, in points, and their deviation."""
     lines: Lines = []
     for (label, subject), found in runs.items():
         targets = everything.of_subject(subject)
@@ -188,10 +162,7 @@ def _undertrained(runs: Sequence[Run]) -> str:
 
 
 def _plot(path: Path, table: str, lines: Lines) -> None:
-    """Draw the RMSE over all validation sets: a bar for each row and classifier.
-
-    The line in it is the 95 % interval, or else the deviation over seeds; a diamond is the paper's number.
-    """
+    """Draw the RMSE over all sets: a bar a row and classifier, its interval, and the paper's diamond."""
     frame = pd.DataFrame(line for line in lines if line["group"] == ALL)
     rows, subjects = (frame[name].unique() for name in ("row", "subject"))
     of = {

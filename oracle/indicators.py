@@ -45,20 +45,16 @@ def above_threshold(target: Observation, source: Source) -> FloatArray:
 
 
 def atc_released(target: Observation, source: Source) -> FloatArray:
-    """Returns the winner's form of ATC, (n,): entropy / t for a RepVGG, else t - entropy, t the threshold.
+    """Returns the winner's form of ATC, (n,): entropy / t for a RepVGG, else t - entropy.
 
-    After min-max scaling the latter equals 1 - entropy, so it adds no information to the entropy.
+    A share of source images equal to the accuracy does not exceed t, in nats. After min-max scaling the
+    latter equals 1 - entropy, so it adds no information to the entropy.
     """
-    threshold = entropy_threshold(source)
+    ordered = np.sort(entropies(source.observation))
+    threshold = float(ordered[max(int(source.correct.sum()) - 1, 0)])
     if is_repvgg(source):
         return entropies(target) / max(threshold, SMALLEST)
     return threshold - entropies(target)
-
-
-def entropy_threshold(source: Source) -> float:
-    """Returns the entropy t, in nats, that a share of source images equal to the accuracy does not exceed."""
-    ordered = np.sort(entropies(source.observation))
-    return float(ordered[max(int(source.correct.sum()) - 1, 0)])
 
 
 def laplacian_cast(target: Observation, source: Source) -> FloatArray:
@@ -78,10 +74,7 @@ def laplacian_cast(target: Observation, source: Source) -> FloatArray:
 
 
 def knn(target: Observation, source: Source) -> FloatArray:
-    """Returns the distance to the tenth nearest training image in L2-normalised features, in [0, 2], (n,).
-
-    Paper: Sun, Ming, Zhu & Li, "Out-of-Distribution Detection with Deep Nearest Neighbors", ICML 2022.
-    """
+    """Returns the distance (n,) to the tenth nearest training image, L2-normalised (Sun et al. 2022)."""
     from starter.studies.shift.grid import kth_distance  # which imports torch
 
     known = source.train_ref.features

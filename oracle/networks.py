@@ -119,11 +119,7 @@ def train(
     optimiser: torch.optim.Optimizer,
     rates: Sequence[float],
 ) -> None:
-    """Train the network in place, by mean_i w_i (p_i - correct_i)^2, and leave it in evaluation mode.
-
-    The whole table is one tensor on the device, float32 (n, p), so that a batch is only an index. `weights` w
-    (n,) are 1 everywhere if None.
-    """
+    """Train the network in place by mean_i w_i (p_i - correct_i)^2, w 1 if None, for evaluation."""
     network.train()
     for step, rate in enumerate(progress(rates, title=type(network).__name__.lower())):
         batch = next(batches)

@@ -1,7 +1,4 @@
-"""ORA-A: an MLP that predicts from an image's indicators whether the classifier is right about it.
-
-Paper: Chen, Zhang & Song, "Scoring Your Prediction on Unseen Data", CVPR Workshops 2023, fig. 3a.
-"""
+"""ORA-A: an MLP that predicts from an image's indicators if it is classed rightly (SYP, fig. 3a)."""
 
 import sys
 from collections.abc import Callable

@@ -1,7 +1,4 @@
-"""ORA-B, self-attention over the indicators of an image; and SYP, its ensemble with ORA-A.
-
-Paper: Chen, Zhang & Song, "Scoring Your Prediction on Unseen Data", CVPR Workshops 2023, fig. 3b.
-"""
+"""ORA-B, self-attention over an image's indicators (SYP, fig. 3b); and SYP, its ensemble with ORA-A."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

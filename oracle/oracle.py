@@ -26,16 +26,6 @@ from submission.errors import UnusableInput
 ESTIMATES = ("threshold", "mean")
 
 
-def check_ranges(model: Estimator, ranges: Mapping[str, tuple[float, float]]) -> None:
-    """Refuse a parameter outside its range, or a fraction where the default is a whole number."""
-    for name, (low, high) in ranges.items():
-        value, whole = getattr(model, name), isinstance(getattr(type(model), name), int)
-        fits = isinstance(value, Integral if whole else Real)
-        if not (fits and low <= value <= high):
-            number = "whole number" if whole else "number"
-            raise UnusableInput(f"{name} must be a {number} in {low:,}..{high:,}, got {reprlib.repr(value)}")
-
-
 @dataclass(eq=False, repr=False)
 class Oracle(Estimator, ABC):
     """Base of oracles, which learn from an image's indicators whether the classifier is right about it.
@@ -69,7 +59,14 @@ class Oracle(Estimator, ABC):
     def _fit(self, meta: MetaTrain) -> None:
         for name, values in self.choices.items():
             self._require(name, getattr(self, name) in values, ", ".join(values))
-        check_ranges(self, self.ranges)
+        for name, (low, high) in self.ranges.items():
+            value, whole = getattr(self, name), isinstance(getattr(type(self), name), int)
+            fits = isinstance(value, Integral if whole else Real)
+            number = "whole number" if whole else "number"
+            if not (fits and low <= value <= high):
+                raise UnusableInput(
+                    f"{name} must be a {number} in {low:,}..{high:,}, got {reprlib.repr(value)}"
+                )
         self.source_ = meta.source
         table = ImageTable.of(meta, self._names(), self._scaling())
         self.normalisation_ = table.normalisation

@@ -1,8 +1,4 @@
-"""The fits of an ablation: each row's method on each classifier with each seed.
-
-They are kept in ``DIR/ablation/runs``, so that an interrupted ablation continues where it stopped, and tables
-that share a fit make it once.
-"""
+"""The fits of an ablation, kept in ``DIR/ablation/runs``: each row's method by classifier and seed."""
 
 import hashlib
 import json

@@ -1,17 +1,12 @@
-"""Descriptions of a competition: a README for participants, a data card, Croissant metadata for programs.
-
-All are made from ``public/`` alone, so every participant can make them, and they contain nothing hidden.
-Croissant: mlcommons.org/croissant, format 1.0, JSON-LD; ``croissant_context.json`` defines its keys.
-"""
+"""Descriptions of a competition by ``public/`` alone: README, data card, Croissant 1.0 (mlcommons.org)."""
 
 import json
 from importlib.metadata import version
 from pathlib import Path
-from string import Template
 
-from submission.competition import PARTS, Competition
+from submission.competition import Competition
 from submission.files import sha256
-from submission.page import escaped
+from submission.page import escaped, templates
 from submission.scoring import read_targets
 from submission.tracks import TRACKS
 
@@ -47,53 +42,23 @@ def cards(competition: Competition) -> dict[str, str]:
 def archive_readme(competition: Competition) -> str:
     """Returns the README for participants, Markdown: the task, the rules, the format, the commands."""
     sample = competition.text("sample_submission.csv").splitlines()
-    return Template((HERE / "archive_readme.md").read_text(encoding="utf-8")).substitute(
-        name=escaped(competition.name),
-        asks=TRACKS[competition.track].asks,
-        version=version("unseen"),
-        method=TRACKS[competition.track].example,
-        track="" if competition.track == "accuracy" else f" --track {competition.track}",
-        example="\n".join(sample[1:4]),
-        rules="\n".join(f"- {rule}" for rule in competition.rules()),
-        networks=own_networks(competition),
-        notices="".join(f"\n- {escaped(notice)}" for notice in competition.notices) or " none.",
-        precision=competition.computes,
-        contact=competition.settings.get("contact", "Ask the person who gave you this archive."),
-    )
+    return filled(HERE / "archive_readme.md", competition, version=version("unseen"), sample=sample[1:4])
 
 
-def own_networks(competition: Competition) -> str:
-    """Returns how to run classifiers whose networks are the organizer's own code; "" if there are none."""
-    if not competition.networks:
-        return ""
-    files = ", ".join(f"`{name.partition(':')[0].replace('.', '/')}.py`" for name in competition.networks)
-    options = " ".join(f"--network {name}" for name in competition.networks)
-    return (
-        f"\nClassifiers run the organizer's code, {files}: ask for it if the archive lacks it, read it, "
-        f"and add `{options}` to every command that runs classifiers.\n"
+def filled(template: Path, competition: Competition, **values: object) -> str:
+    """Returns the text of a template about a competition."""
+    page = templates(template.parent, escape=False)
+    page.filters |= {"literal": escaped, "json": json.dumps}
+    track = TRACKS[competition.track]
+    licences = licence_lines(competition)
+    return page.get_template(template.name).render(
+        competition=competition, track=track, licences=licences, **values
     )
 
 
 def data_card(competition: Competition) -> str:
     """Returns the data card, Markdown."""
-    name, *facts = competition.describe().splitlines()
-    contents = {
-        "train": TRACKS[competition.track].train,
-        "val": "images and targets are given",
-        "test": "images are given; predict the hidden targets",
-    }
-    sizes = {part: competition.sizes[part].values() for part in PARTS}
-    rows = [f"| {part} | {len(sizes[part]):,} | {sum(sizes[part]):,} | {contents[part]} |" for part in PARTS]
-    return Template((HERE / "card.md").read_text(encoding="utf-8")).substitute(
-        name=escaped(name),
-        asks=TRACKS[competition.track].asks,
-        facts="\n".join([*facts, f"  classes      {', '.join(competition.classes)}"]),
-        parts="\n".join(rows),
-        targets=_spread(competition),
-        settings="\n".join(f"{key}: {json.dumps(value)}" for key, value in competition.settings.items()),
-        seed=competition.seed,
-        licences="\n".join(licence_lines(competition)),
-    )
+    return filled(HERE / "card.md", competition, targets=_spread(competition))
 
 
 def licence_lines(competition: Competition) -> list[str]:
@@ -104,10 +69,7 @@ def licence_lines(competition: Competition) -> list[str]:
 
 
 def croissant(competition: Competition) -> str:
-    """Returns the Croissant metadata, JSON-LD: every public file with its SHA-256, the tables as record sets.
-
-    Paths are relative to the competition's folder, where the metadata file belongs.
-    """
+    """Returns the Croissant metadata, JSON-LD: every public file with its SHA-256, and the tables."""
     description = competition.public / "competition.json"
     files = {**competition.files, description.name: sha256(description)}
     document = {

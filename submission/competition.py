@@ -33,8 +33,6 @@ from submission.tracks import TRACKS
 
 VERSION: Final = 2
 """Version of the format of a competition's folder; a folder of any other version is refused."""
-RELEASES = {1: "release 1.0.0"}
-"""What reads a folder, by the version of an older format."""
 DESCRIPTION = "public/competition.json"
 SOLUTION = "private/solution.csv"
 DEVIATIONS = "private/noise.csv"
@@ -107,10 +105,7 @@ def time_of(text: str) -> datetime:
 
 
 def usual_limit(public_sets: int) -> int:
-    """Returns how many submissions a team may make to a hidden competition with so many public sets.
-
-    So few scores leave most of what is unknown about the labels of the public sets (`leaderboard.feedback`).
-    """
+    """Returns a team's usual limit in a hidden competition: it reveals little (`leaderboard.feedback`)."""
     return max(LEAST_LIMIT, public_sets // 5)
 
 
@@ -403,7 +398,7 @@ def _problem(error: ValidationError) -> str:
     field = ".".join(map(str, found["loc"]))
     form = found["input"]
     if field == "version" and type(form) is int and 1 <= form <= 99:
-        release = RELEASES.get(form, "the newer release that built it")
+        release = "release 1.0.0" if form == 1 else "the newer release that built it"
         return f"is of format {form}, this kit reads {VERSION}: use {release} or build anew"
     return f"is damaged: {printable(f'{field}: ' + found['msg']):.300}; unpack or restore it"
 

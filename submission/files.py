@@ -37,8 +37,10 @@ def replacing(path: Path, private: bool = False, within: Path | None = None) -> 
     if path.is_dir():
         raise UnusableInput(f"{path} is a folder: name a file")
     path.parent.mkdir(parents=True, exist_ok=True)
-    swept = within is not None and os.access(within, os.W_OK) and same_device(within, path.parent)
-    temporary = temporary_in(within if within is not None and swept else path.parent, path.name)
+    folder = path.parent
+    if within is not None and os.access(within, os.W_OK) and within.stat().st_dev == folder.stat().st_dev:
+        folder = within
+    temporary = temporary_in(folder, path.name)
     try:
         if private:
             temporary.touch(mode=0o600, exist_ok=False)
@@ -52,11 +54,6 @@ def replacing(path: Path, private: bool = False, within: Path | None = None) -> 
         if isinstance(error, OSError) and error.errno in _FULL:  # the error does not name the file
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
-
-
-def same_device(one: Path, other: Path) -> bool:
-    """Returns True if two folders are on one file system, so that a file can be renamed between them."""
-    return one.stat().st_dev == other.stat().st_dev
 
 
 def temporary_in(folder: Path, name: str) -> Path:
@@ -107,11 +104,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def claim_folder(folder: Path, content: str, notes: Path | None = None) -> None:
-    """Make a folder for some content, or accept the one that an earlier run made for the same content.
-
-    The content is noted in the file ``.<folder>.unseen`` in the folder `notes`, by default next to the
-    folder.
-    """
+    """Make a folder for a content, or accept an earlier run's; ``.<folder>.unseen`` in `notes` names it."""
     note = (notes or folder.parent) / f".{folder.name}.unseen"
     begun = note.is_file() and note.read_bytes() == content.encode()
     if not begun and folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):

@@ -18,11 +18,7 @@ RANKED = 3
 LEVEL = 0.95
 """Share of intervals that should contain the true RMSE."""
 CHI_SQUARE_LEVEL = 0.97
-"""Level of the chi-square interval (docs/decisions/0086).
-
-For heavy-tailed errors (Student's t, five degrees of freedom) that a family shares, the interval contains the
-truth in 0.90 of the simulations with 48 families at a level of 0.95, and in 0.93 at 0.97.
-"""
+"""Level of the chi-square interval: at 0.95 it holds too few truths of heavy tails (docs/decisions/0086)."""
 FEWEST_FAMILIES = 6
 """Smallest number of families: with fewer, no sign test falls below 0.05, and intervals are too narrow."""
 

@@ -15,11 +15,7 @@ RATIO, SMALL = 100, 64 << 20
 
 
 def write_archive(competition: Competition, out: Path, beside: Sequence[Path] = ()) -> Path:
-    """Write the participants' archive as a zip; the same competition gives the same bytes.
-
-    It holds ``<folder name>/public/`` as competition.json lists it, and the texts of `submission.card`. Files
-    `beside`, such as a network's code, go beside that folder.
-    """
+    """Write the participants' archive as a zip, the same bytes each time; files `beside` go beside it."""
     from submission.card import cards  # whose Jinja2 no other command of a participant needs
 
     top = competition.root.resolve().name

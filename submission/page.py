@@ -1,11 +1,8 @@
-"""Jinja templates of all pages and texts: an unknown name is an error, and values are escaped.
-
-Text written by other people is also escaped for Markdown and for spreadsheets. All pages extend
-``base.html``, with the style in ``page.css``; ``sort.js`` sorts their tables.
-"""
+"""Jinja templates of all pages and texts, and escapes of what others write for Markdown and spreadsheets."""
 
 import base64
 import hashlib
+import math
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +25,7 @@ def templates(folder: Path, escape: bool = True) -> "Environment":
         keep_trailing_newline=True,
     )
     read.filters["source_hash"] = _source_hash
+    read.tests["number"] = lambda value: not math.isnan(value)
     return read
 
 

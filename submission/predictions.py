@@ -3,15 +3,16 @@
 import csv
 import io
 import json
-import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from submission.errors import UnusableInput, printable
-from submission.files import csv_text, read_head, read_text, replacing, write_text
-from submission.parser import ANSWER, check_size, most_bytes, parse
+from submission.files import csv_text, read_head, read_text, write_text
+from submission.parser import check_size, most_bytes, parse
 from submission.table import text_table
 
+FOLDERS = {"test": "submissions", "val": "validation"}
+"""Folders for the predictions of each part, inside the competition's folder."""
 RUNS = "runs.csv"
 """The log of runs in the competition's folder; its column `files` is a JSON object {path: SHA-256}."""
 
@@ -28,14 +29,8 @@ def write_predictions(path: Path, values: Mapping[str, float], column: str = "pr
 
 
 def write_answer(path: Path, values: Mapping[str, float]) -> None:
-    """Write DataCV's form, six decimals a line in the order of `values`; a zip if `path` ends in ".zip"."""
-    text = "".join(f"{value:.6f}\n" for value in values.values())
-    with replacing(path) as temporary:
-        if path.suffix.lower() == ".zip":
-            with zipfile.ZipFile(temporary, "w") as archive:
-                archive.writestr(zipfile.ZipInfo(ANSWER), text)
-        else:
-            temporary.write_bytes(text.encode())
+    """Write DataCV's form, six decimals a line in the order of `values`, atomically."""
+    write_text(path, "".join(f"{value:.6f}\n" for value in values.values()))
 
 
 def read_predictions(path: Path, ids: Sequence[str], column: str = "prediction") -> dict[str, float]:
@@ -65,10 +60,7 @@ def runs_table(root: Path) -> str:
 
 
 def predicted_files(root: Path) -> dict[str, dict[str, str]]:
-    """Returns what `unseen predict` wrote below `root`, {path: {SHA-256: kind}}; the kit's are "baseline".
-
-    Anybody's CSV may be in ``submissions/``, but only what `unseen predict` wrote may be shown.
-    """
+    """Returns what `unseen predict` wrote below `root`, {path: {SHA-256: kind}}; only that may be shown."""
     found: dict[str, dict[str, str]] = {}
     path = root / RUNS
     for row in csv.DictReader(io.StringIO(read_text(path) if path.exists() else "")):

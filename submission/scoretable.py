@@ -116,11 +116,6 @@ class Targets:
     family_names: tuple[str, ...]  # of the sets (n,)
 
     @classmethod
-    def of_validation(cls, competition: Competition, metric: str | None = None) -> "Targets":
-        """Returns the targets of the validation sets for one metric, by default the ranking one."""
-        return validation_targets(competition)[metric or competition.metrics[0]]
-
-    @classmethod
     def of_solution(cls, competition: Competition, rows: Iterable[SolutionRow]) -> "Targets":
         """Returns the targets in rows of the solution; a set that the build did not record is a family."""
         rows = list(rows)
@@ -306,10 +301,7 @@ def score_lines(targets: Targets, methods: Methods, subject: str = "") -> list[S
 
 
 def score_cells(targets: Targets, methods: Methods) -> list[list[str]]:
-    """Returns the cells of a table of methods, best first, with the RMSE by group; noise comes last.
-
-    A column without any number is left out, such as the interval of sets of few families.
-    """
+    """Returns the cells of a table of methods, best first, then noise, without columns of no number."""
     parts = targets.by_group()
     lines = score_lines(targets, methods)
     rmse = {(line.method, line.group): line.rmse for line in lines}
@@ -354,7 +346,8 @@ def constant_error(competition: Competition) -> float:
 
 def score_validation(competition: Competition, path: Path, metric: str | None = None) -> Score:
     """Returns the score of a file on the validation sets for one metric, by default the ranking one."""
-    return Targets.of_validation(competition, metric).score(validate(competition, path, "val"))
+    targets = validation_targets(competition)[metric or competition.metrics[0]]
+    return targets.score(validate(competition, path, "val"))
 
 
 def tables_of(

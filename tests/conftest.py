@@ -15,7 +15,7 @@ from submission.scoretable import NOISE
 from submission.solution import SolutionRow, write_solution
 
 # What is compiled on first use takes longer than hypothesis' deadline; a busy machine does too.
-hypothesis.settings.register_profile("unseen", deadline=None, max_examples=50)
+hypothesis.settings.register_profile("unseen", deadline=None, max_examples=30)
 hypothesis.settings.load_profile("unseen")
 
 TARGETS = {

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from browser import DARK, needs_chromium, run_in_page, screenshots
 from large import large_competition, noisy
-from PIL import Image
 
 from baselines import BASELINES, OOD_BASELINES
 from baselines.report.page import write_report
@@ -36,28 +35,31 @@ TEAMS = ("Northern Lights", "ada", "Équipe Bleue", "Team One", "les 4 saisons",
 START = datetime(2026, 3, 1, 9, tzinfo=timezone.utc)
 
 MEASURE = """
-  const found = [];
-  const clips = (e) => window.getComputedStyle(e).overflowX !== "visible";
-  const inner = (e) => { while ((e = e.parentElement)) if (e.classList.contains("hidden") || clips(e)) return true; return false; };
-  for (const width of WIDTHS) {
-    frame.style.width = `${width}px`;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    const root = document.documentElement, cut = [];
-    for (const e of document.body.querySelectorAll("*:not(.hidden, script, style, symbol, symbol *)")) {
-      const box = e.getBoundingClientRect();
-      if (box.width && box.right > root.clientWidth + 1 && !inner(e)) cut.push(e.outerHTML.slice(0, 120));
-      if (e.children.length === 0 && clips(e) && e.scrollWidth > e.clientWidth + 1) cut.push(e.outerHTML.slice(0, 120));
+  const found = {}, wait = () => new Promise((resolve) => setTimeout(resolve, 100));
+  for (const each of document.querySelectorAll("iframe")) {
+    const inside = each.contentDocument, root = inside.documentElement;
+    const clips = (e) => each.contentWindow.getComputedStyle(e).overflowX !== "visible";
+    const inner = (e) => { while ((e = e.parentElement)) if (e.classList.contains("hidden") || clips(e)) return true; return false; };
+    for (const width of WIDTHS) {
+      each.style.width = `${width}px`;
+      await wait();
+      const cut = [];
+      for (const e of inside.body.querySelectorAll("*:not(.hidden, script, style, symbol, symbol *)")) {
+        const box = e.getBoundingClientRect();
+        if (box.width && box.right > root.clientWidth + 1 && !inner(e)) cut.push(e.outerHTML.slice(0, 120));
+        if (e.children.length === 0 && clips(e) && e.scrollWidth > e.clientWidth + 1) cut.push(e.outerHTML.slice(0, 120));
+      }
+      const lost = [...inside.querySelectorAll(".scroll")].filter((box) => {
+        box.scrollLeft = 1000;
+        const name = box.querySelector("tbody th");
+        const away = name && name.getBoundingClientRect().left < box.getBoundingClientRect().left - 1;
+        box.scrollLeft = 0;
+        return away;
+      });
+      found[`${each.id} ${width}`] = [root.scrollWidth - root.clientWidth, root.scrollHeight, cut, lost.length];
     }
-    const lost = [...document.querySelectorAll(".scroll")].filter((box) => {
-      box.scrollLeft = 1000;
-      const name = box.querySelector("tbody th");
-      const away = name && name.getBoundingClientRect().left < box.getBoundingClientRect().left - 1;
-      box.scrollLeft = 0;
-      return away;
-    });
-    found.push({width, over: root.scrollWidth - root.clientWidth, height: root.scrollHeight, cut, lost: lost.length});
   }
-  return {found};
+  return found;
 """
 
 
@@ -104,27 +106,28 @@ PAGES = {
 """What makes each page."""
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_its_window_and_can_be_looked_at(
-    name: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
-    named = os.environ.get("UNSEEN_SCREENS")
-    screens = Path(named) if named else tmp_path / "screens"
+def test_pages_fit_their_windows_and_can_be_looked_at(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """All pages in one window: to start Chromium takes longer than to draw them."""
+    screens = Path(os.environ.get("UNSEEN_SCREENS", tmp_path / "screens"))
     screens.mkdir(parents=True, exist_ok=True)
-    text = PAGES[name](tmp_path, request.getfixturevalue).read_text(encoding="utf-8")
-    found = run_in_page(text, MEASURE.replace("WIDTHS", str([*WIDTHS])), tmp_path)["found"]
-    assert isinstance(found, list)
-    for each in found:
-        told = f"{name} in a window of {each['width']}"
-        assert each["over"] <= 0, f"{told} is {each['over']} pixels too wide"
-        assert not each["cut"], f"{told}: cut off"
-        assert not each["lost"], f"{told}: names scroll out of sight"
-        if name.startswith("board"):
-            assert each["height"] <= SCREENS, f"{told} is {each['height']} pixels long"
-    tall = {each["width"]: min(each["height"], TALLEST) for each in found}
+    for name, make in PAGES.items():
+        (tmp_path / name).mkdir()
+        text = make(tmp_path / name, request.getfixturevalue).read_text(encoding="utf-8")
+        (tmp_path / f"{name}.html").write_text(text, encoding="utf-8")
+    frames = (f'<iframe id="{name}" src="{name}.html" style="height:800px"></iframe>' for name in PAGES)
+    found = run_in_page("".join(frames), MEASURE.replace("WIDTHS", str([*WIDTHS])), tmp_path)
+    shown = []
+    for window, (over, height, cut, lost) in found.items():  # type: ignore[misc]
+        assert over <= 0, f"{window} is {over} pixels too wide"
+        assert not cut, f"{window}: cut off: {cut}"
+        assert not lost, f"{window}: names scroll out of sight"
+        name, width = window.split()
+        assert height <= SCREENS or not name.startswith("board"), f"{window} is {height} pixels long"
+        shown.append((f"{name}.html", int(width), min(height, TALLEST)))
+    assert len(shown) == len(PAGES) * len(WIDTHS)
     for scheme, flags in {"light": (), "dark": (DARK,)}.items():
-        for path in screenshots(text, tall, screens, f"{name}-{scheme}", tmp_path, *flags):
-            with Image.open(path) as picture:
-                shown = np.asarray(picture.convert("L"), dtype=float)
-            assert shown.std() > 5, f"{path} is blank"
-            assert (np.median(shown) < 100) == (scheme == "dark"), f"{path} is not {scheme}"
+        for (file, width, _), picture in zip(shown, screenshots(tmp_path, shown, *flags), strict=True):
+            grey = np.asarray(picture.convert("L"), dtype=float)
+            assert grey.std() > 5, f"{file} is blank at {width}"
+            assert (np.median(grey) < 100) == (scheme == "dark"), f"{file} is not {scheme} at {width}"
+            picture.save(screens / f"{file.removesuffix('.html')}-{scheme}-{width}.png", compress_level=1)

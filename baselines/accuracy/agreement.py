@@ -2,8 +2,7 @@
 
 Agreement estimates accuracy as in GDE (Jiang, Nagarajan, Baek & Kolter, "Assessing Generalization of SGD via
 Disagreement", ICLR 2022), with the competition's referee in place of a second classifier. EM may adapt the
-class prior to the set (Saerens, Latinne & Decaestecker, "Adjusting the Outputs of a Classifier to New a
-Priori Probabilities", Neural Computation 2002).
+class prior to the set (`baselines.accuracy.priors`).
 """
 
 from baselines.accuracy.priors import em_prior, expected_accuracy, reweighted, source_prior

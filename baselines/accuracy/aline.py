@@ -1,10 +1,8 @@
 """ALine: agreement-on-the-line.
 
 Paper: Baek, Jiang, Raghunathan & Kolter, "Agreement-on-the-Line: Predicting the Performance of Neural
-Networks under Distribution Shift", NeurIPS 2022. For pairs of networks, the probit of their agreement on
-shifted images is a linear function of the probit of their agreement on the source; the probits of their
-accuracies are related by the same line. Agreement needs no labels, so the line can be fitted, and then it
-gives the accuracy.
+Networks under Distribution Shift", NeurIPS 2022. From source to shifted images the probits of agreements
+and of accuracies lie on one line, which is fitted to the agreements and needs no labels.
 """
 
 from itertools import combinations
@@ -60,10 +58,7 @@ def aline_d(agreed: FloatArray, right: FloatArray, shifted: FloatArray) -> Float
 
 
 class Aline(Estimator):
-    """Agreement-on-the-line with the competition's other classifiers (Baek et al. 2022).
-
-    ALine-D is used; a single pair gives no slope, so the slope is 1 and ALine-S is used.
-    """
+    """Agreement-on-the-line with the competition's other classifiers (Baek et al. 2022)."""
 
     needs = ("peers",)
 

@@ -12,20 +12,19 @@ import numpy as np
 from baselines.accuracy.entropy import entropies
 from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation, Source, once
-from starter.observing.temperature import blocks, joined, temperature
+from starter.observing.temperature import blocks, joined, logsumexp_of, temperature
 from submission.arrays import BoolArray, FloatArray
 
 
-def confidence_log_odds(observation: Observation) -> FloatArray:
+def confidence_log_odds(observation: Observation, temperature: float = 1.0) -> FloatArray:
     """Returns log-odds of each image's largest probability, (n,), exact where a float32 softmax is 1.0."""
-    return joined(_log_odds(block) for block in blocks(observation.logits))
+    return joined(row_log_odds(block.div_(temperature)) for block in blocks(observation.logits))
 
 
-def _log_odds(logits: Any) -> Any:
-    """Returns the log-odds of the largest probability in each row of a tensor (n, k)."""
+def row_log_odds(logits: Any) -> Any:
+    """Returns the log-odds of the largest probability in each row of a tensor (n, k), which it overwrites."""
     confidence, predicted = logits.max(dim=1)
-    others = logits.scatter(1, predicted[:, None], -math.inf)
-    return confidence - others.logsumexp(dim=1)
+    return confidence - logsumexp_of(logits.scatter_(1, predicted[:, None], -math.inf))
 
 
 @once
@@ -79,9 +78,9 @@ class Atc(Estimator):
 
     def _scores(self, observation: Observation) -> FloatArray:
         """Returns the score of each image, (n,); higher means more confident."""
-        logits = observation.logits.astype(np.float64) / self.temperature_
-        scaled = Observation(observation.set_name, observation.classifier, logits)
-        return confidence_log_odds(scaled) if self.score == "confidence" else -entropies(scaled)
+        if self.score == "confidence":
+            return confidence_log_odds(observation, self.temperature_)
+        return -entropies(observation, self.temperature_)
 
 
 def atc_datacv(target: Observation, source: Source) -> float:

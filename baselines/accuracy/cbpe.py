@@ -1,7 +1,4 @@
-"""CBPE, confidence-based performance estimation, with an isotonic calibration of the confidence.
-
-Named after `CBPE` of the library NannyML (github.com/NannyML/nannyml).
-"""
+"""CBPE, confidence-based performance estimation, as in NannyML (github.com/NannyML/nannyml)."""
 
 from sklearn.isotonic import IsotonicRegression
 

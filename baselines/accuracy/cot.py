@@ -35,10 +35,7 @@ def cot(target: Observation, source: Source) -> float:
 
 @once
 def cott_threshold(source: Source) -> float:
-    """Returns the cost at or below which the share of source images equals the source's accuracy.
-
-    It is -inf if no source image is classified correctly.
-    """
+    """Returns the cost up to which the source images' share is the source's accuracy; -inf if that is 0."""
     cost, mass = transport(source.observation, source)
     order = np.argsort(cost)
     right = int(source.correct.sum())
@@ -66,36 +63,44 @@ def transport(observation: Observation, source: Source) -> tuple[FloatArray, Flo
     planned, *plan = source.computed.get(LAST_PLAN, (None,))
     if planned is not observation.logits:
         classes = np.bincount(source.labels, minlength=observation.logits.shape[1])
-        cost, mass = transport_to(classes, observation, temperature(source))
-        plan = [cost[mass > 0], mass[mass > 0]]
+        _, *plan = transport_to(classes, observation, temperature(source))
         source.computed[LAST_PLAN] = (observation.logits, *plan)
     cost, mass = plan
     return cost, mass
 
 
-def transport_to(classes: IntArray, observation: Observation, t: float) -> tuple[FloatArray, FloatArray]:
-    """Returns halved costs and masses of the optimal transport to class shares, (m, k) each, m logits apart.
+def transport_to(
+    counts: IntArray, observation: Observation, t: float
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Returns the class, halved cost and mass of each pair of image and class in the optimal plan, (p,) each.
 
-    Of the counts of the `classes`, int64 (k,), only the ratios matter; the logits are divided by t.
+    Of the counts of the classes, int64 (k,), only the ratios matter; the logits are divided by t.
     """
-    rows, images = np.unique(scaled_probabilities(observation, t), axis=0, return_counts=True)
-    plan = optimal_plan(rows, images, classes)
-    return 1 - rows, plan / plan.sum()
+    rows, images = _distinct(scaled_probabilities(observation, t))
+    plan = optimal_plan(rows, images, counts)
+    classes, images = np.nonzero(plan.T)
+    mass = plan[images, classes]
+    return classes, 1 - rows[images, classes], mass / mass.sum()
+
+
+def _distinct(rows: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Returns the rows (n, k) without repetitions, in ascending order, and how often each occurs."""
+    order = np.argsort(rows[:, 0])
+    if (np.diff(rows[order, 0]) > 0).all():  # whole rows take ten times as long to sort
+        return rows[order], np.ones(len(rows), dtype=np.int64)
+    return np.unique(rows, axis=0, return_counts=True)
 
 
 def optimal_plan(gain: FloatArray, supply: IntArray, demand: IntArray) -> IntArray:
-    """Returns the plan, int64 (m, k) >= 0, with the largest sum of gain * plan.
+    """Returns the plan, int64 (m, k) >= 0, with the largest sum of gain * plan; masses are int64.
 
     Of more rows than `MANY` per column, every fourth (before it every sixteenth, ...) is planned first: its
-    prices at the end are near those of all rows, which then seldom move.
-
-    Only the ratios of the masses matter: the plan's rows sum to supply * sum(demand) / g and its columns to
-    demand * sum(supply) / g, with g the greatest common divisor of the two sums. `gain` (m, k) is per unit of
-    mass; `supply` (m,) and `demand` (k,) are int64.
+    prices at the end are near those of all rows, which then seldom move. The plan's rows sum to supply (m,) *
+    sum(demand) / g, its columns to demand (k,) * sum(supply) / g; g is the two sums' greatest common divisor.
     """
     from baselines.accuracy.transport import augmented_plan  # Numba is slow to import
 
-    gain, price = np.ascontiguousarray(gain, np.float64), np.zeros(len(demand))
+    price = np.zeros(len(demand))
     steps = [1]
     while len(gain) > steps[-1] * MANY * len(demand):
         steps.append(4 * steps[-1])
@@ -103,7 +108,7 @@ def optimal_plan(gain: FloatArray, supply: IntArray, demand: IntArray) -> IntArr
         part = supply[::step]
         divisor = math.gcd(int(part.sum()), int(demand.sum()))
         masses = part * (demand.sum() // divisor), demand * (part.sum() // divisor)
-        plan = augmented_plan(gain[::step].copy(), *masses, price)
+        plan = augmented_plan(np.ascontiguousarray(gain[::step]), *masses, price)
     return plan
 
 
@@ -124,5 +129,6 @@ def right_of_class(q: FloatArray, observation: Observation, t: float, threshold:
     The prior is rounded to 1 / `PARTS`, the logits are divided by t, and `threshold` is the largest halved
     cost of an image that counts as right.
     """
-    cost, mass = transport_to(np.rint(PARTS * q).astype(np.int64), observation, t)
-    return (mass * (cost <= threshold)).sum(axis=0)
+    classes, cost, mass = transport_to(np.rint(PARTS * q).astype(np.int64), observation, t)
+    right: FloatArray = np.bincount(classes, weights=mass * (cost <= threshold), minlength=len(q))
+    return right

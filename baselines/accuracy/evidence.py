@@ -5,22 +5,20 @@ class priors: the source's, and the set's own as EM finds it from that network's
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from scipy.special import logit
 from scipy.stats import entropy
 
 from baselines.accuracy import priors
+from baselines.accuracy.agreement import agreement
 from baselines.accuracy.cot import cott_threshold, right_of_class
+from baselines.contract.regressors import EDGE, log_odds
 from starter.observing.observation import IMAGE_STATS, Observation, Source
 from starter.observing.temperature import temperature
 from submission.arrays import FloatArray
 
-EDGE = 1e-4
+IMAGE_EDGE = 1e-4
 """Smallest distance from 0 and 1 of an image's probability of which log-odds are taken."""
-SET_EDGE = 5e-3
-"""Smallest distance from 0 and 1 of a set's share or mean probability of which log-odds are taken."""
 TINY = 1e-6
 """Smallest divisor, and smallest statistic of an image of which a logarithm is taken."""
 
@@ -43,8 +41,8 @@ def of_network(network: str, plain: FloatArray, cott: float) -> dict[str, float]
     """Returns signs: the entropy of the predicted class shares, COTT and the mean confidence in log-odds."""
     return {
         f"{network}_class_entropy": entropy(plain.mean(axis=0), base=plain.shape[1]),
-        f"{network}_cott": log_odds(cott, SET_EDGE),
-        f"{network}_confidence": log_odds(plain.max(axis=1).mean(), SET_EDGE),
+        f"{network}_cott": log_odds(cott),
+        f"{network}_confidence": log_odds(plain.max(axis=1).mean()),
     }
 
 
@@ -87,7 +85,10 @@ class Reader:
             },
         )
         if self.referee is None:
-            return replace(reading, images={**reading.images, **of_statistics(seen)})
+            assert seen.image_stats is not None
+            means = np.log(np.maximum(seen.image_stats, TINY)).mean(axis=0)
+            stats = {name: _repeated(mean, seen) for name, mean in zip(IMAGE_STATS, means, strict=True)}
+            return replace(reading, images={**reading.images, **stats})
         plain, adapted, cott = self._posterior(seen, of_referee(seen), self.referee)
         return with_referee(reading, plain, adapted, cott, seen)
 
@@ -107,21 +108,14 @@ class Reader:
 
 def of_classifier(plain: FloatArray, adapted: FloatArray, seen: Observation) -> dict[str, FloatArray]:
     """Returns log-odds of the confidence under both priors, and means of the second and of the margins."""
-    confidence = log_odds(_of_predicted(plain, seen))
+    confidence = _odds_of_predicted(plain, seen)
     margins = np.diff(np.sort(seen.logits.astype(np.float64), axis=1)[:, -2:])
     return {
-        "adapted": log_odds(_of_predicted(adapted, seen)),
+        "adapted": _odds_of_predicted(adapted, seen),
         "confidence": confidence,
         "mean_confidence": _repeated(confidence.mean(), seen),
         "mean_margin": _repeated(margins.mean(), seen),
     }
-
-
-def of_statistics(seen: Observation) -> dict[str, FloatArray]:
-    """Returns the means of the logarithms of the images' statistics, by their names."""
-    assert seen.image_stats is not None
-    means = np.log(np.maximum(seen.image_stats, TINY)).mean(axis=0)
-    return {name: _repeated(mean, seen) for name, mean in zip(IMAGE_STATS, means, strict=True)}
 
 
 def with_referee(
@@ -130,24 +124,23 @@ def with_referee(
     """Returns the reading with what the referee says.
 
     Evidence: log-odds of the referee's own confidence, and of its probability of the classifier's prediction
-    under both priors, each with its mean. Estimates: agreement (Jiang et al., ICLR 2022), the share of images
-    for which both networks predict the same class, and COTT under the prior that the referee finds.
+    under both priors, each with its mean. Estimates: agreement, and COTT under the prior that it finds.
     """
     evidence = {
-        "referee_confidence": log_odds(plain.max(axis=1)),
-        "referee_adapted": log_odds(_of_predicted(adapted, seen)),
-        "referee": log_odds(_of_predicted(plain, seen)),
+        "referee_confidence": log_odds(plain.max(axis=1), IMAGE_EDGE),
+        "referee_adapted": _odds_of_predicted(adapted, seen),
+        "referee": _odds_of_predicted(plain, seen),
     }
     means = {f"mean_{name}": _repeated(values.mean(), seen) for name, values in evidence.items()}
     estimates = {
-        "agreement": _agreement(plain, seen),
-        "agreement_adapted": _agreement(adapted, seen),
-        "cott_referee": float(np.clip(cott, SET_EDGE, 1 - SET_EDGE)),
+        "agreement": agreement(seen, plain),
+        "agreement_adapted": agreement(seen, adapted),
+        "cott_referee": float(np.clip(cott, EDGE, 1 - EDGE)),
     }
     signs = {
         **of_network("referee", plain, cott),
-        "agreement": log_odds(estimates["agreement"], SET_EDGE),
-        "agreement_adapted": log_odds(estimates["agreement_adapted"], SET_EDGE),
+        "agreement": log_odds(estimates["agreement"]),
+        "agreement_adapted": log_odds(estimates["agreement_adapted"]),
     }
     return Reading(
         images={**reading.images, **evidence, **means},
@@ -161,11 +154,6 @@ def of_referee(seen: Observation) -> Observation:
     assert seen.referee is not None, f"gated learnt with a referee, {seen.set_name!r} was seen without"
     logits = np.log(np.maximum(seen.referee, np.finfo(np.float32).tiny)).astype(np.float32)
     return Observation(seen.set_name, seen.classifier, logits)
-
-
-def log_odds(p: Any, edge: float = EDGE) -> Any:
-    """Returns log(p / (1 - p)) of probabilities that are kept `edge` away from 0 and 1."""
-    return logit(np.clip(p, edge, 1 - edge))
 
 
 def between_classes(right: FloatArray, prior: FloatArray) -> float:
@@ -201,14 +189,9 @@ def _without_row_means(logits: FloatArray) -> FloatArray:
     return logits - logits.mean(axis=1, keepdims=True, dtype=np.float64)
 
 
-def _of_predicted(p: FloatArray, seen: Observation) -> FloatArray:
-    """Returns the probability (n,) of the class that the classifier predicts."""
-    return p[np.arange(len(seen)), seen.predicted]
-
-
-def _agreement(p: FloatArray, seen: Observation) -> float:
-    """Returns the share of images whose most probable class is the one that the classifier predicts."""
-    return float((p.argmax(axis=1) == seen.predicted).mean())
+def _odds_of_predicted(p: FloatArray, seen: Observation) -> FloatArray:
+    """Returns the log-odds (n,) of the probability of the class that the classifier predicts."""
+    return log_odds(p[np.arange(len(seen)), seen.predicted], IMAGE_EDGE)
 
 
 def _repeated(value: float, seen: Observation) -> FloatArray:

@@ -88,8 +88,5 @@ def _distance(a: Moments, b: Moments, roots: FloatArray) -> float:
 
 
 def auto_eval(mix: ScoredMix, source: Source) -> float:
-    """Frechet distance to the training images' features (Deng & Zheng 2021).
-
-    It is `fd` of the classifier's observation of a mix, in which OOD scores do not count.
-    """
+    """Frechet distance to the training images' features (Deng & Zheng 2021)."""
     return fd(mix.observation, source)

@@ -1,8 +1,4 @@
-"""FRAP: the classifier's probabilities fused with a referee's, with a threshold as in ATC.
-
-Paper: FRAP, CVPR 2026, arXiv 2606.06335. Threshold: Garg et al., "Leveraging Unlabeled Data to Predict
-Out-of-Distribution Performance", ICLR 2022, arXiv 2201.04234.
-"""
+"""FRAP (CVPR 2026, arXiv 2606.06335): probabilities fused with a referee's, and a threshold as in ATC."""
 
 import numpy as np
 from scipy.optimize import minimize_scalar

@@ -2,8 +2,7 @@
 
 The posteriors softmax(a z_classifier + b z_referee) are a product of experts (Hinton, "Training Products of
 Experts by Minimizing Contrastive Divergence", Neural Computation 2002), whose prior EM adapts to the set
-(Saerens, Latinne & Decaestecker, "Adjusting the Outputs of a Classifier to New a Priori Probabilities",
-Neural Computation 2002). The fusion was developed for this kit.
+(`baselines.accuracy.priors`). The fusion was developed for this kit.
 """
 
 from collections.abc import Sequence
@@ -63,8 +62,7 @@ def learnt_weights(
 ) -> FloatArray:
     """Returns the weights (a, b), >= 0, that maximise the mean over sets of the likelihood of being right.
 
-    The class prior is the source's `pi` (k,) in the first round, then EM's with the weights of the round
-    before.
+    The class prior is the source's `pi` (k,), then EM's with the weights of the round before.
     """
     weights, tilts = start, [np.zeros(len(pi))] * len(sets)
     for _ in range(ROUNDS):

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.spatial.distance import cdist
 from scipy.special import expit
 
 from baselines.accuracy.evidence import TINY
-from baselines.contract.intervals import FAR
+from baselines.contract.intervals import FAR, nearest
 from submission.arrays import BoolArray, FloatArray, IntArray
 
 LIMIT = 3.0
@@ -118,11 +117,6 @@ def loss(
     value = size.mean() + RIDGE * (weights**2 * free).mean()
     gradient = pull @ rows / len(rows) + 2 * RIDGE * weights * free / len(weights)
     return float(value), gradient
-
-
-def nearest(rows: FloatArray, known: FloatArray) -> FloatArray:
-    """Returns the Euclidean distance (m,) of each row from the nearest known one."""
-    return cdist(rows, known).min(axis=1)
 
 
 def median_of(estimates: Named, names: tuple[str, ...]) -> FloatArray:

@@ -16,7 +16,7 @@
 10. Intervals come from the errors of the gates and regressions that were fitted without a block.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -26,10 +26,10 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from baselines.accuracy.evidence import TINY, Reader, Reading
-from baselines.accuracy.gate import Gate, Named, Scale, Votes, at, nearest
+from baselines.accuracy.gate import Gate, Named, Scale, Votes, at
 from baselines.contract.estimator import Estimator
 from baselines.contract.families import blocks
-from baselines.contract.intervals import USUAL, CrossConformal, Remoteness
+from baselines.contract.intervals import USUAL, CrossConformal, Remoteness, nearest
 from starter.observing.observation import IMAGE_STATS, MetaTrain, Observation
 from submission.arrays import BoolArray, FloatArray, IntArray
 from submission.progress import progress
@@ -150,7 +150,7 @@ class Gated(Estimator):
         self.reader_ = Reader.of(meta.source)
         examples = self._examples(meta)
         left_out = [Block.of(examples, fold.test) for fold in blocks(meta.families, BLOCKS)]
-        operations = fewest_operations(meta.families)
+        operations = min((len(each) for each in meta.families if each), default=1)
         errors = errors_on_new_operations(left_out)
         votes = Votes.of(errors, operations)
         errors = for_several_operations(errors, operations)
@@ -158,7 +158,8 @@ class Gated(Estimator):
         self.regressions_ = fit_regressions(examples)
         self.scale_ = Scale.of(examples.signs)
         rows = self.scale_.rows(examples.signs)
-        usual = usual_distance(rows, left_out)
+        apart = [nearest(rows[each.sets], rows[~each.inside]) for each in left_out]
+        usual = float(np.quantile(np.concatenate(apart), USUAL))
         self.gate_ = Gate.fit(rows, errors, usual, votes)
 
         gates = [Gate.fit(rows[~each.inside], at(errors, ~each.inside), usual, votes) for each in left_out]
@@ -284,23 +285,12 @@ def errors_on_new_operations(left_out: Sequence[Block]) -> Named:
     }
 
 
-def fewest_operations(families: Iterable[frozenset[str]]) -> int:
-    """Returns the smallest number of operations of a meta-train set that has any; 1 if none has."""
-    return min((len(each) for each in families if each), default=1)
-
-
 def for_several_operations(errors: Named, operations: int) -> Named:
     """Returns the errors that the gate learns from: of sets of m operations, m ** 0.5 times the classifier's.
 
     Those of a new set are all new, not only those left out; each is taken to add an independent error.
     """
     return {**errors, "classifier": errors["classifier"] * operations**0.5}
-
-
-def usual_distance(rows: FloatArray, left_out: Sequence[Block]) -> float:
-    """Returns the distance within which a share `USUAL` of left-out sets are from the examples outside."""
-    apart = [nearest(rows[block.sets], rows[~block.inside]) for block in left_out]
-    return float(np.quantile(np.concatenate(apart), USUAL))
 
 
 def _table(reading: Reading, columns: tuple[str, ...]) -> FloatArray:

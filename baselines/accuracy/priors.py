@@ -16,7 +16,7 @@ from scipy.optimize import minimize, nnls
 
 from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation, Source, once
-from starter.observing.temperature import LOG_RANGE, blocks, softmax, temperature
+from starter.observing.temperature import BLOCK, LOG_RANGE, blocks, softmax, temperature
 from submission.arrays import FloatArray, IntArray
 
 PRIORS = ("em", "bbse", "referee")
@@ -31,10 +31,7 @@ LAST_SHARES = f"{__name__}.last_shares"
 
 
 def source_prior(source: Source) -> FloatArray:
-    """Returns the class prior pi of the source's reference images, float64 (k,), sum 1, all above 0.
-
-    A class without an image counts as half an image, so that a set may still contain it.
-    """
+    """Returns the source's class prior pi, float64 (k,); a class without an image counts as half an image."""
     counts = np.bincount(source.labels, minlength=source.observation.logits.shape[1])
     whole = np.where(counts > 0, counts, 0.5)
     return whole / whole.sum()
@@ -50,14 +47,16 @@ def bias_corrected(source: Source) -> FloatArray:
     import torch  # not needed to list the methods
 
     n, k = source.observation.logits.shape
+    memory = torch.empty((min(n, max(BLOCK // k, 1)), k), dtype=torch.float64)
 
     def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
+        biases = torch.from_numpy(parameters[1:])
         value = 0.0
         slope = np.zeros(1 + k)
         first = 0
         for logits in blocks(source.observation.logits):
             labels = source.labels[first : first + len(logits)]
-            scaled = torch.add(torch.from_numpy(parameters[1:]), logits, alpha=parameters[0])
+            scaled = torch.add(biases, logits, alpha=parameters[0], out=memory[: len(labels)])
             p = torch.softmax(scaled, dim=1, out=scaled).numpy()
             own = np.arange(len(labels)), labels
             value -= np.log(np.maximum(p[own], SMALLEST)).sum()
@@ -75,7 +74,7 @@ def bias_corrected(source: Source) -> FloatArray:
 
 def calibrated(observation: Observation, parameters: FloatArray) -> FloatArray:
     """Returns softmax(f / T + b) of each image, float64 (n, k), with the parameters of `bias_corrected`."""
-    return softmax(observation.logits.astype(np.float64) * parameters[0] + parameters[1:])
+    return softmax(observation.logits, scale=parameters[0], biases=parameters[1:])
 
 
 def reweighted(p: FloatArray, pi: FloatArray, q: FloatArray) -> FloatArray:
@@ -105,10 +104,7 @@ def em_prior(p: FloatArray, pi: FloatArray) -> FloatArray:
 
 
 def shares(observation: Observation, source: Source) -> FloatArray:
-    """Returns the class prior (k,) of a set by EM on its calibrated probabilities.
-
-    The source remembers the last one, which several methods read.
-    """
+    """Returns a set's class prior (k,) by EM on calibrated probabilities; the source keeps the last one."""
     logits, found = source.computed.get(LAST_SHARES, (None, None))
     if logits is not observation.logits:
         found = em_prior(calibrated(observation, bias_corrected(source)), source_prior(source))
@@ -145,11 +141,7 @@ def bbse_prior(predicted: IntArray, source: Source) -> FloatArray:
 
 
 class UnderPrior(Estimator):
-    """Base of methods that first estimate the class prior q (k,) of a set.
-
-    Args:
-        prior: Name of the way to estimate it, one of PRIORS.
-    """
+    """Base of methods that first estimate the class prior q (k,) of a set by `prior`, one of PRIORS."""
 
     def __init__(self, prior: str = "em") -> None:
         self.prior = prior
@@ -179,8 +171,6 @@ class LabelShift(UnderPrior):
 
     It is the mean probability of the predicted class, mean_i p_i(y_i). The probabilities are `calibrated` on
     the source and `reweighted` to the set's prior. If only the class prior has changed, this is the accuracy.
-    The same holds for the source's accuracies by class, weighted by the set's prior; but the mean probability
-    also falls if the classifier becomes less confident.
     """
 
     def _predict(self, observation: Observation) -> float:

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.linear_model import LinearRegression
 
-from baselines.contract.estimator import Measured, Table
+from baselines.contract.estimator import Measured
 from starter.observing.observation import Observation, Source
 from submission.arrays import FloatArray, IntArray
 from submission.progress import progress
@@ -54,12 +53,6 @@ class ProjNorm(Measured):
     def _measure(self, observation: Observation) -> FloatArray:
         weights = self._fine_tuned(observation, observation.predicted)
         return (weights - self.reference_).norm().numpy()[None]  # infinite if learning_rate is too high
-
-    def _learn(self, table: Table) -> None:
-        self.line_ = LinearRegression().fit(table.rows, table.targets)
-
-    def _estimate(self, rows: FloatArray) -> FloatArray:
-        return self.line_.predict(rows)
 
     def _state(self) -> dict[str, Any]:
         return {"classifier": self.classifier_, "reference": self.reference_.numpy(), **self._table.state()}

@@ -115,11 +115,7 @@ def _predicted(
 def convex_weights(
     predictions: Sequence[FloatArray], truth: Sequence[FloatArray], shares: Sequence[float]
 ) -> FloatArray:
-    """Returns weights (c,), >= 0 and of sum 1, with which the mean of c candidates is closest to the truth.
-
-    Of non-negative least squares; fold j has predictions (m_j, c), accuracies (m_j,) and a weight in
-    `shares`.
-    """
+    """Returns weights (c,), >= 0, of sum 1, of c candidates by least squares; folds count by `shares`."""
     scales = [np.sqrt(share / len(each)) for share, each in zip(shares, truth, strict=True)]
     left, right = (
         np.concatenate([each * scale for each, scale in zip(side, scales, strict=True)])

@@ -5,15 +5,17 @@ Evaluation in Real-World Deployment Settings", ICML 2025. The mean probability o
 computes, is also an estimate of the accuracy.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.special import expit
 from scipy.stats import ttest_ind
 from sklearn.linear_model import LogisticRegression
 
-from baselines.accuracy.atc import confidence_log_odds
+from baselines.accuracy.atc import row_log_odds
 from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation
-from starter.observing.temperature import logsumexp, softmax
+from starter.observing.temperature import blocks, joined
 from submission.arrays import BoolArray, FloatArray
 
 STRENGTH = 1.0
@@ -43,24 +45,28 @@ def non_inferiority(target: FloatArray, reference: FloatArray, margin: float) ->
 
 def signals(observation: Observation) -> FloatArray:
     """Returns seven numbers per image that indicate whether it is classified correctly, float64 (n, 7)."""
-    logits = observation.logits.astype(np.float64)
-    energy = logsumexp(logits)
-    p = softmax(logits)
-    top = np.partition(p, -2, axis=1)[:, -2:]
+    return joined(_signals(block) for block in blocks(observation.logits))
+
+
+def _signals(logits: Any) -> Any:
+    """Returns the signals (n, 7) of each row of a block, a tensor (n, k)."""
+    import torch  # not needed to list the methods
+
+    energy = logits.logsumexp(dim=1)
     logs = logits - energy[:, None]
-    entropy = -(p * logs).sum(axis=1)
-    others = (logs.sum(axis=1) - logs.max(axis=1)) / (logits.shape[1] - 1)
-    return np.column_stack(
-        [
-            confidence_log_odds(observation),
-            entropy,
-            top[:, 1] - top[:, 0],
-            logits.max(axis=1),
-            logits.std(axis=1),
-            energy,
-            others,
-        ]
-    )
+    p = logs.exp()
+    top = p.topk(2, dim=1).values
+    largest = logits.max(dim=1).values
+    signals = [
+        -(p * logs).sum(dim=1),
+        top[:, 0] - top[:, 1],
+        largest,
+        logits.std(dim=1, unbiased=False),
+        energy,
+        (logs.sum(dim=1) - (largest - energy)) / (logits.shape[1] - 1),
+        row_log_odds(logits),  # the last: it overwrites them
+    ]
+    return torch.stack(signals, dim=1)
 
 
 class Suitability(Estimator):

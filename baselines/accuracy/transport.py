@@ -30,7 +30,11 @@ def augmented_plan(gain: FloatArray, supply: IntArray, demand: IntArray, price: 
             row[:] = first
             origin[:] = -1
             end = _cheapest_path(gain, price, room, cheapest, row, origin)
-            moved = _largest_move(end, min(left, room[end]), plan, row, origin)
+            moved = min(left, room[end])
+            j = end
+            while origin[j] >= 0:
+                moved = min(moved, plan[origin[j], row[j]])
+                j = origin[j]
             _move(moved, end, plan, gain, cheapest, row, origin)
             room[end] -= moved
             left -= moved
@@ -79,17 +83,6 @@ def _nearest(distance: FloatArray, scanned: BoolArray) -> int:
         if not scanned[j] and (near < 0 or distance[j] < distance[near]):
             near = j
     return near
-
-
-@kernel
-def _largest_move(end: int, most: int, plan: IntArray, row: IntArray, origin: IntArray) -> int:
-    """Returns the mass, at most `most`, that can be moved along the path which ends in the column `end`."""
-    moved = most
-    j = end
-    while origin[j] >= 0:
-        moved = min(moved, plan[origin[j], row[j]])
-        j = origin[j]
-    return moved
 
 
 @kernel

@@ -168,10 +168,7 @@ class Trial:
 
 
 def check_method(method: Estimator, track: str = "accuracy") -> list[Check]:
-    """Returns a `Check` for each rule of the contract; the first alone if the method cannot predict at all.
-
-    An exception inside the method counts as a violation of that rule; the suite itself does not raise it.
-    """
+    """Returns a `Check` of each rule, an exception being a violation; only the first if it cannot predict."""
     trial, checks = Trial(method, track), list[Check]()
     for rule, check in RULES.items():
         try:

@@ -21,10 +21,7 @@ from submission.arrays import BoolArray, FloatArray, IntArray
 from submission.errors import UnusableInput
 
 Indicator = Callable[[Any, Source], float]
-"""A set-level indicator: a function of an unlabelled set and the labelled source that returns one number.
-
-The set is an `Observation`, or in the OOD track a `ScoredMix`.
-"""
+"""A set-level indicator: one number of an unlabelled set (`Observation` or `ScoredMix`) and the source."""
 Crossed = tuple[list[FloatArray], Callable[[Seen], FloatArray]]
 """Predictions for the sets that each of J folds tests on, and a function of a set: those of all J."""
 PERCENTAGES = 2.0
@@ -286,10 +283,12 @@ class Table:
 class Measured(Estimator):
     """A method that sees a set through a row of numbers, so that cross-validation measures each set once.
 
-    A subclass defines `_measure`, `_learn` and `_estimate` in place of `_fit` and `_predict`.
+    A subclass defines `_measure` in place of `_fit` and `_predict`, and if it is no regression on all numbers
+    `_learn` and `_estimate`.
     """
 
     refits = False
+    regressor: Any = "linear"
 
     def _know(self, meta: MetaTrain) -> None:
         self.source_ = meta.source
@@ -323,13 +322,13 @@ class Measured(Estimator):
                 raise ValueError(f"an indicator of {self._kind} is not finite on set {seen.set_name!r}")
         return np.array(rows)
 
-    @abstractmethod
     def _learn(self, table: Table) -> None:
         """Fit the state of `_estimate` to these sets."""
+        self.regressor_ = make_regressor(self.regressor).fit(table.rows, table.targets)
 
-    @abstractmethod
     def _estimate(self, rows: FloatArray) -> FloatArray:
         """Returns the estimated accuracies (m,) of the sets with these rows (m, p)."""
+        return self.regressor_.predict(rows)
 
     def _estimated(self, rows: FloatArray) -> FloatArray:
         """Returns the estimates, clipped: far from the meta-train sets a regression may give any value."""
@@ -411,8 +410,7 @@ class Regressed(Measured, Direct):
     """A regression of accuracy on one indicator, fitted to the meta-train sets.
 
     Args:
-        indicator: The set-level indicator.
-        needs: Names of the fields of an observation that the indicator reads besides the logits.
+        indicator, needs: As for `Direct`.
         regressor: Name of the regressor, one of REGRESSORS.
     """
 
@@ -427,9 +425,3 @@ class Regressed(Measured, Direct):
 
     def _measure(self, observation: Any) -> FloatArray:
         return np.array([self.indicator(observation, self.source_)])
-
-    def _learn(self, table: Table) -> None:
-        self.regressor_ = make_regressor(self.regressor).fit(table.rows, table.targets)
-
-    def _estimate(self, rows: FloatArray) -> FloatArray:
-        return self.regressor_.predict(rows)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from scipy.special import softmax
 from scipy.stats import norm
 
@@ -38,7 +39,7 @@ class Remoteness:
         """Returns the distances of these meta-train sets and folds, each of which leaves an operation out."""
         classes, confidence = (np.array(each) for each in zip(*map(descriptions, sets), strict=True))
         usual = [
-            float(np.quantile(np.concatenate([_nearest(each[p.test], each[p.train]) for p in parts]), USUAL))
+            float(np.quantile(np.concatenate([nearest(each[p.test], each[p.train]) for p in parts]), USUAL))
             for each in (classes, confidence)
         ]
         return cls((classes, confidence), (usual[0], usual[1]))
@@ -46,8 +47,8 @@ class Remoteness:
     def distance(self, observation: Seen) -> float:
         """Returns distance / usual by the description in which it is larger; 0 where a meta-train set is."""
         pairs = zip(descriptions(observation), self.known, strict=True)
-        nearest = np.array([_nearest(mine[None], known)[0] for mine, known in pairs])
-        return float(np.divide(nearest, self.usual, out=np.zeros(2), where=np.array(self.usual) > 0).max())
+        apart = np.array([nearest(mine[None], known)[0] for mine, known in pairs])
+        return float(np.divide(apart, self.usual, out=np.zeros(2), where=np.array(self.usual) > 0).max())
 
 
 def descriptions(seen: Seen) -> tuple[FloatArray, FloatArray]:
@@ -57,9 +58,9 @@ def descriptions(seen: Seen) -> tuple[FloatArray, FloatArray]:
     return outputs.mean(axis=0), outputs.max(axis=1).mean(keepdims=True)
 
 
-def _nearest(rows: FloatArray, known: FloatArray) -> FloatArray:
+def nearest(rows: FloatArray, known: FloatArray) -> FloatArray:
     """Returns the Euclidean distance (n,) of each of the rows (n, k) from the nearest of `known` (m, k)."""
-    return np.array([np.sqrt(((known - row) ** 2).sum(axis=1).min()) for row in rows])
+    return cdist(rows, known).min(axis=1)
 
 
 @dataclass(frozen=True)

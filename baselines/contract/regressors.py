@@ -1,6 +1,7 @@
 """Regressors of accuracy on indicators; `REGRESSORS` has them by name."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,9 +16,9 @@ EDGE = 0.005
 """Smallest distance of a fraction from 0 or 1 in `log_odds`, which would be unbounded otherwise."""
 
 
-def log_odds(fractions: ArrayLike) -> FloatArray:
-    """Returns log(p / (1 - p)) of fractions p in [0, 1], clipped to [0.005, 0.995]; same shape."""
-    return logit(np.clip(np.asarray(fractions, np.float64), EDGE, 1 - EDGE))
+def log_odds(fractions: ArrayLike, edge: float = EDGE) -> Any:
+    """Returns log(p / (1 - p)) of fractions p in [0, 1], kept `edge` away from 0 and 1; same shape."""
+    return logit(np.clip(np.asarray(fractions, np.float64), edge, 1 - edge))
 
 
 class LogOddsRidge(RegressorMixin, BaseEstimator):

@@ -1,8 +1,4 @@
-"""Confident: images with high confidence count as IND, all others as OOD.
-
-Paper: Zhang, Deng & Zheng, "Unsupervised Evaluation of Out-of-distribution Detection: A Data-centric
-Perspective", 2023, sec. 6.2.
-"""
+"""Confident: images with high confidence count as IND, all others as OOD (the Gscore paper, sec. 6.2)."""
 
 from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, ScoredMix

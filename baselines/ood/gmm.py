@@ -1,8 +1,4 @@
-"""GMM: a mixture of two Gaussians fitted to a mix's scores.
-
-Paper: Zhang, Deng & Zheng, "Unsupervised Evaluation of Out-of-distribution Detection: A Data-centric
-Perspective", 2023, sec. 5.1.
-"""
+"""GMM: a mixture of two Gaussians fitted to a mix's scores (the Gscore paper, sec. 5.1)."""
 
 import warnings
 

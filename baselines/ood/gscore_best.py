@@ -1,7 +1,4 @@
-"""gscore-best: a plug-in estimate, corrected by regressions on the distribution of a mix's scores.
-
-The method was developed for this kit (docs/results/ood-track.md).
-"""
+"""gscore-best, the kit's own: a plug-in estimate corrected by regressions (docs/results/ood-track.md)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,8 +1,4 @@
-"""K-means on a mix's scores.
-
-Paper: Zhang, Deng & Zheng, "Unsupervised Evaluation of Out-of-distribution Detection: A Data-centric
-Perspective", 2023, sec. 5.1.
-"""
+"""K-means on a mix's scores (the Gscore paper, sec. 5.1)."""
 
 import numpy as np
 

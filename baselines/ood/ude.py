@@ -1,8 +1,4 @@
-"""UDE, unilateral density estimation: a Gaussian is fitted to the IND scores alone.
-
-Paper: Zhang, Deng & Zheng, "Unsupervised Evaluation of Out-of-distribution Detection: A Data-centric
-Perspective", 2023, sec. 5.1.
-"""
+"""UDE, unilateral density estimation by the IND scores alone (the Gscore paper, sec. 5.1)."""
 
 import numpy as np
 

@@ -1,12 +1,8 @@
 """Tables and figures of the Gscore paper (Zhang, Deng & Zheng 2023) from a competition's labelled mixes.
 
-`TABLES` holds their functions. Each takes the meta-train mixes of a subject and the name of its metric, and
-returns a table; `write_table` writes it with its plot. Predictions are cross-validated by leaving out one
-family after the other. Functions with `splits` also take a number of the paper's random splits, in which a
-quarter of the OOD sets is tested regardless of source, and give mean and standard deviation over the splits.
-
-A competition's meta-train mixes share one pool of IND images. A method that is fitted on the IND scores
-themselves (`gscore-best`) has smaller errors on mixes of that pool than on others.
+Predictions are cross-validated by leaving out one family after the other, and with `splits` also by so many
+of the paper's random splits, in which a quarter of the OOD sets is tested regardless of source. The mixes of
+a competition share one pool of IND images: what is fitted on its scores has smaller errors on them.
 """
 
 import inspect

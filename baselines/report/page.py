@@ -31,7 +31,6 @@ def write_report(report: Report, folder: Path) -> tuple[Path, Path]:
     page = templates(Path(__file__).parent)
     lines = report.lines
     page.filters["place"] = lambda points, end: f"{98 * points / end:.1f}"
-    page.tests["number"] = lambda value: not math.isnan(value)
     text = page.get_template("template.html").render(
         competition=report.competition,
         names=report.competition.sets("val"),

@@ -1,7 +1,4 @@
-"""Errors of methods on the labelled validation sets, per classifier and group of sets.
-
-The report reads no hidden labels, so a participant's copy gives the same report.
-"""
+"""Errors of methods on the validation sets, per classifier and group, without any hidden label."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Functions that fit methods on a competition and predict its sets, log runs, and verify entries."""
 
-import csv
-import io
 import json
 import math
 import re
@@ -18,14 +16,12 @@ from starter.contest.cluster import Cluster
 from starter.contest.tracks import open_subjects
 from starter.observing.observation import MetaTrain, Seen
 from submission import Competition
-from submission.files import read_text, sha256, write_text
-from submission.predictions import RUNS, write_predictions
+from submission.files import csv_text, read_text, sha256, write_text
+from submission.predictions import FOLDERS, RUNS, write_predictions
 from submission.progress import progress
 from submission.scoretable import score_validation
 from submission.scoring import validate
 
-FOLDERS = {"test": "submissions", "val": "validation"}
-"""Folders for the predictions of each part, inside the competition's folder."""
 SEEDS = ("seed", "random_state")
 KIT = ("baselines.accuracy.", "baselines.contract.", "baselines.ood.", "oracle.")
 """Where the classes of the kit's methods are; any other method is "yours"."""
@@ -119,18 +115,15 @@ def log_run(
     }
     with FileLock(path.with_name(f".{RUNS}.lock")):
         before = read_text(path, MOST_BYTES) if path.exists() else ",".join(row) + "\n"
-        line = io.StringIO()
-        csv.writer(line, lineterminator="\n").writerow(row.values())
-        write_text(path, before + line.getvalue())
+        write_text(path, before + csv_text([row.values()]))
 
 
 def verify_entry(
     competition: Competition, file: Path, name: str, method: Estimator, device: str = "cpu"
 ) -> pd.DataFrame:
-    """Fit the method again, predict the test sets, and compare with a submitted file, without ``private/``.
+    """Returns what the method, fitted again, predicts otherwise than a submitted file by over `TOLERANCE`.
 
-    Returns the predictions that differ by more than `TOLERANCE`, the largest difference first: by id
-    `submitted`, `now` and `difference`, fractions.
+    The largest difference is first: by id `submitted`, `now` and `difference`, fractions.
     """
     submitted = validate(competition, file)
     observed = observe_parts(competition, asked([method], competition), ("test",), device)

@@ -29,7 +29,7 @@ from starter.data.operations import OPERATIONS, new_operations
 from starter.data.sets.recipe import Recipe, draw_recipes
 from starter.data.sources.sources import load_source
 from submission import Competition
-from submission.scoretable import Targets
+from submission.scoretable import Targets, validation_targets
 
 SIZE, FEW, TEST_SEED = 500, 3, 20231
 STEPS = {"iterations": 5000, "batch_size": 1000}
@@ -111,7 +111,7 @@ def competition_of(folder: Path, arch: str) -> Competition:
 
 def grouped(competition: Competition) -> Targets:
     """The targets of the validation sets, in this module's groups."""
-    targets = Targets.of_validation(competition)
+    targets = validation_targets(competition)[competition.metrics[0]]
     kinds = [family.rsplit("-", 1)[0] for family in targets.family_names]
     groups = [kind if kind in MADE else group for kind, group in zip(kinds, targets.groups, strict=True)]
     return replace(targets, groups=tuple(groups))

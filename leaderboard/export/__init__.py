@@ -43,11 +43,7 @@ def export(competition: Competition, platform: str, out: Path, start: datetime) 
 
 
 def rehearse(competition: Competition, platform: str, start: datetime) -> list[tuple[str, str]]:
-    """Returns the texts that the platform would show for three submissions, on the public and private part.
-
-    The export is tried, and its scorer runs in a Python without the kit. The good submission has the true
-    values, which score 0; the bad one lacks a prediction; the empty one has no bytes.
-    """
+    """Returns what the platform would show of a good, a bad and an empty submission, on either part."""
     truth = {row.id: row.prediction for row in counting_solution(competition)}
     good = [("id", "prediction"), *((name, repr(truth.get(name, 0.5))) for name in competition.ids("test"))]
     submissions = {"good": csv_text(good), "bad": csv_text([*good[:-1], (good[-1][0], "")]), "empty": ""}

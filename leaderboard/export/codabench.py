@@ -1,7 +1,4 @@
-"""The competition bundle for Codabench (version 2): one zip, ready to upload.
-
-Facts about the format: docs.codabench.org, YAML Structure and Competition Bundle Structure.
-"""
+"""The competition bundle for Codabench (version 2; docs.codabench.org): one zip, ready to upload."""
 
 import tempfile
 import zipfile
@@ -23,11 +20,7 @@ _PAGES = ("overview.md", "evaluation.md", "terms.md")
 
 
 def write(competition: Competition, out: Path, start: datetime) -> None:
-    """Write ``bundle.zip`` with two phases: the public part, then the private part with one submission.
-
-    Only the reference data hold hidden labels; Codabench hides these from participants, who get the
-    participants' archive as the public data.
-    """
+    """Write ``bundle.zip`` with two phases: the public part, then the private one with one submission."""
     times = _times(competition.deadline, start)
     files: Files = {
         "competition.yaml": filled("competition.yaml", competition, **times),

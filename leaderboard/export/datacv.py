@@ -1,7 +1,4 @@
-"""The export in the form of the DataCV challenge: answers without ids, and a scoring program for them.
-
-`starter.contest.materialize` writes the sets in the layout of DataCV's starter kit.
-"""
+"""The DataCV challenge: answers without ids and their scoring program; `materialize` writes the sets."""
 
 from datetime import datetime
 from pathlib import Path

@@ -14,10 +14,7 @@ LIMITS = "Kaggle keeps a daily limit and a deadline that you set on its pages, b
 
 
 def write(competition: Competition, out: Path, start: datetime) -> None:
-    """Write ``host/`` (metric and solution) and ``data/`` (sample submission, participants' zip).
-
-    The solution has a line for every id; rows that do not count are Ignored, without their label.
-    """
+    """Write ``host/`` (metric, solution) and ``data/``; rows that do not count are Ignored, without label."""
     counting = {row.id: row for row in counting_solution(competition)}
     rows = [
         (name, repr(row.prediction), row.usage) if (row := counting.get(name)) else (name, 0.0, "Ignored")

@@ -5,11 +5,8 @@ from datetime import datetime
 from pathlib import Path
 
 from leaderboard.solutions import counting_solution
-from submission import Competition, errors, parser
-from submission.card import licence_lines
+from submission import Competition, card, errors, parser
 from submission.files import csv_text, write_bytes
-from submission.page import templates
-from submission.tracks import TRACKS
 
 Files = dict[str, bytes]
 """The bytes of files by their path, with "/" between folders."""
@@ -49,13 +46,4 @@ def write_private(folder: Path, files: Files) -> None:
 
 def filled(name: str, competition: Competition, **times: datetime) -> bytes:
     """Returns the text of the file `name` in ``templates/``, as UTF-8."""
-    page = templates(Path(__file__).with_name("templates"), escape=False)  # YAML quotes every value
-    page.filters["quoted"] = lambda value: json.dumps(str(value), ensure_ascii=False)
-    text = page.get_template(name).render(
-        competition=competition,
-        method=TRACKS[competition.track].example,
-        rules=competition.rules(),
-        licences="\n".join(licence_lines(competition)),
-        **times,
-    )
-    return text.encode()
+    return card.filled(Path(__file__).with_name("templates") / name, competition, **times).encode()

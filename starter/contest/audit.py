@@ -16,7 +16,6 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from starter.contest.accuracy.plan import LEAKED_SHARE
-from starter.contest.plan import Origin
 from starter.contest.record import read_record
 from starter.contest.subject import open_observer
 from starter.data.images.arrays import read_npz
@@ -81,9 +80,8 @@ def practice(competition: Competition) -> Iterator[Finding]:
     if competition.visibility == "practice":
         yield "warning", "practice: the test images are public, so that labels can be looked up"
     tests = read_record(competition.root).get("test", ())
-    origins = [Origin(**test["base"]) for test in tests if "base" in test]
-    turns = [origin for origin in origins if origin.kind == "turn"]
-    most = max((1 + origin.round for origin in turns), default=1)
+    turns = [test["base"] for test in tests if test.get("base", {}).get("kind") == "turn"]
+    most = max((1 + origin["turn"] // origin["turns"] for origin in turns), default=1)
     if most > 1:
         text = f"each base image stands in {most} of {len(turns)} test sets, and a clean copy tells on a"
         yield "warning", f"{text} blurred one: make fewer or smaller sets"

@@ -37,7 +37,7 @@ from starter.observing.cache import Cache, cache_of, place_cache
 from starter.observing.observation import unmet
 from starter.observing.observe import Observer
 from starter.observing.referee import Referee
-from starter.observing.referee_fit import fit_referees, load_referees, referee_look, train_ref
+from starter.observing.referee_fit import fit_referees, load_referees, train_ref
 from submission import Competition, make_id
 from submission.arrays import FloatArray
 from submission.card import LICENCES
@@ -250,12 +250,16 @@ def _look(settings: Settings, load: Load, fit: Callable[[], tuple[Referee, ...]]
     """Returns how the first referee, or else the first classifier, looks at images, for sub-populations."""
 
     def look(images: ImageSet) -> tuple[FloatArray, FloatArray]:
+        whole = FromRecipe.whole(images)
         if referees := fit():
-            return referee_look(referees[0], images)
-        classifier = load(settings.classifiers[0])
-        seen = Observer(classifier, cache).compute(FromRecipe.whole(images), ("logits", "features"))
-        part = "logits" if classifier.logits_alone else "features"
-        return seen[part][part], softmax(seen["logits"]["logits"], axis=1).max(axis=1)
+            seen = referees[0].compute(whole, ("referee",))
+            rows, logits = seen["referee_features"]["features"], seen["referee"]["logits"]
+        else:
+            classifier = load(settings.classifiers[0])
+            seen = Observer(classifier, cache).compute(whole, ("logits", "features"))
+            logits = seen["logits"]["logits"]
+            rows = logits if classifier.logits_alone else seen["features"]["features"]
+        return rows, softmax(logits, axis=1).max(axis=1)
 
     return look
 
@@ -272,12 +276,7 @@ def _inputs(
 
 
 def licences(source: str, licence: str, paths: Sequence[str] = (), tested: bool = False) -> str:
-    """Returns the text of ``public/LICENCES.txt``; sources of test sets would reveal the kind of shift.
-
-    >>> print(licences("photos", "CC0 1.0", tested=True), end="")
-    photos: CC0 1.0
-    test sets from elsewhere: CC0 1.0
-    """
+    """Returns the text of ``public/LICENCES.txt``; sources of test sets would reveal the kind of shift."""
     stated = licence or "not stated"
     lines = {source: NAMED.get(source, stated)} | dict.fromkeys(paths, stated)
     text = "".join(f"{Path(path).absolute().name}: {terms}\n" for path, terms in lines.items())

@@ -47,11 +47,7 @@ def materialize(
     part: str = "train",
     notes: Path | None = None,
 ) -> Path:
-    """Write the sets of a part as files, and return their folder; a call that was interrupted continues.
-
-    In DataCV's layout the meta-train sets share one labels.npy, or get a folder each if their images differ.
-    `notes` is the folder for the note of what was begun, by default `out`.
-    """
+    """Write the sets of a part as files, and return their folder; a call that was interrupted continues."""
     for option, value, known in (("--layout", layout, LAYOUTS), ("--part", part, PARTS)):
         if value not in known:
             raise UnusableInput(f"{option} {value!r} is unknown; there are {', '.join(known)}")
@@ -62,14 +58,18 @@ def materialize(
             f"--out {out} is inside the competition {competition.root}: name a folder elsewhere"
         )
     folder = out / (DATACV[part] if layout == "datacv" else part)
-    shared = _common_labels(competition) if (layout, part) == ("datacv", "train") else None
+    sets = sets_of(competition)
+    shared = None
+    if (layout, part) == ("datacv", "train"):
+        first, *others = (each.labels() for each in sets.train)
+        shared = first if all(np.array_equal(first, other) for other in others) else None
     paths, write = _places(competition, layout, part, folder, shared)
     claim_folder(folder, f"{layout} {part} {digest_of(competition.name, competition.files)}\n", notes)
-    sets = sets_of(competition)
     train = {each.name: each for each in sets.train} if part == "train" else {}
     missing = {name: path for name, path in paths.items() if not path.exists()}
     for name, path in progress(missing.items(), f"write {part} sets", unit="sets"):
-        write(path, train[name].labelled() if train else _read(competition, part, name))
+        found = train[name].labelled() if train else read_npz(competition.file(f"{part}/{name}.npz"))
+        write(path, replace(found, labels=None) if part == "test" else found)
     beside: dict[Path, bytes] = {}
     if part != "test":
         beside = _targets(competition, layout, part, out=out, folder=folder, names=list(paths))
@@ -119,18 +119,6 @@ def _numbered(folder: Path, prefix: str, names: Sequence[str], first: int) -> di
     """Returns the path of a .npy for each name, numbered with three digits, or more if necessary."""
     digits = max(3, len(str(len(names) - 1 + first)))
     return {name: folder / f"{prefix}{number:0{digits}d}.npy" for number, name in enumerate(names, first)}
-
-
-def _common_labels(competition: Competition) -> IntArray | None:
-    """Returns the labels int64 (n,) common to all meta-train sets; None if they differ."""
-    labels, *others = (each.labels() for each in sets_of(competition).train)
-    return labels if all(np.array_equal(other, labels) for other in others) else None
-
-
-def _read(competition: Competition, part: str, name: str) -> ImageSet:
-    """Returns a validation set with its labels, or a test set."""
-    found = read_npz(competition.file(f"{part}/{name}.npz"))
-    return found if part == "val" else replace(found, labels=None)
 
 
 def _write_images(path: Path, images: ImageSet) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
 import numpy as np
 
@@ -26,35 +26,13 @@ Values = dict[str, dict[str, float]]
 """A number for each id, by part."""
 Look = Callable[[ImageSet], tuple[FloatArray, FloatArray]]
 """A network's features (n, d) of images, and its confidence in each (n,)."""
+Origin = Mapping[str, Any]
+"""Where a set's images come from, plain JSON values: the `kind`, and what it has besides.
 
-
-ORIGINS = {"base": (), "turn": ("turn", "turns", "seed"), "natural": ("family",), "path": ("path",)}
-"""The fields of each kind of origin."""
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where a set's images come from; fields that its kind does not have keep their defaults.
-
-    "base" is all images of the set's part; "turn" its share of them in rounds of so many sets, such that no
-    image recurs before all have been drawn; "natural" digits that nobody distorted; "path" the images there.
-    """
-
-    kind: Literal["base", "turn", "natural", "path"]
-    turn: int = 0
-    turns: int = 1
-    seed: int = 0
-    family: str = ""
-    path: str = ""
-
-    @property
-    def round(self) -> int:
-        """The number of the round in which the set has its turn, from 0."""
-        return self.turn // self.turns
-
-    def to_json(self) -> dict[str, str | int]:
-        """Returns plain JSON values, the kind and its fields: ``Origin(**record)`` is the same again."""
-        return {"kind": self.kind, **{name: getattr(self, name) for name in ORIGINS[self.kind]}}
+"base" is all images of the set's part; "turn" its share of them in rounds of `turns` sets, by its `turn` and
+a `seed`, such that no image recurs before all have been drawn; "natural" digits of a `family` that nobody
+distorted; "path" the images at a `path`.
+"""
 
 
 @dataclass(frozen=True)
@@ -66,19 +44,10 @@ class PlannedSet:
     family: str
     base: Origin | None = None
 
-    @property
-    def key(self) -> Key:
-        """Name, group and family."""
-        return self.recipe.name, self.group, self.family
-
     def record(self) -> dict[str, object]:
         """Returns plain JSON values, for ``private/build.json``."""
-        shared: dict[str, object] = {
-            "recipe": self.recipe.to_json(),
-            "group": self.group,
-            "family": self.family,
-        }
-        return shared if self.base is None else {"base": self.base.to_json(), **shared}
+        origin = {} if self.base is None else {"base": dict(self.base)}
+        return {**origin, "recipe": self.recipe.to_json(), "group": self.group, "family": self.family}
 
 
 @dataclass(frozen=True)
@@ -97,7 +66,7 @@ class Plan:
 
     def keys(self, part: str) -> list[Key]:
         """Returns the keys of the sets of "val" or "test"."""
-        return [planned.key for planned in self.sets[part]]
+        return [(each.recipe.name, each.group, each.family) for each in self.sets[part]]
 
 
 def public_sets(planned: Sequence[Key], seed: int) -> set[str]:

@@ -84,16 +84,12 @@ class Settings(BaseModel, ABC):
 
     @field_validator("deadline", mode="before")
     @classmethod
-    def _parsed(cls, deadline: object) -> object:
+    def _in_utc(cls, deadline: object) -> datetime | None:
         """Returns the time that a text of ISO 8601 is; pydantic takes a number for seconds since 1970."""
-        if deadline is None or isinstance(deadline, datetime):
-            return deadline
-        return time_of(str(deadline))
-
-    @field_validator("deadline")
-    @classmethod
-    def _in_utc(cls, deadline: datetime | None) -> datetime | None:
-        return deadline and deadline.replace(tzinfo=deadline.tzinfo or timezone.utc).astimezone(timezone.utc)
+        if deadline is None:
+            return None
+        time = deadline if isinstance(deadline, datetime) else time_of(str(deadline))
+        return time.replace(tzinfo=time.tzinfo or timezone.utc).astimezone(timezone.utc)
 
     def settled(self, device: str = "cpu", begun: "Settings | None" = None) -> "Self":
         """Returns the settings with engine and precision: those asked for, else as begun, else as usual."""

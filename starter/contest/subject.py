@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Subject(ABC):
-    """What is under evaluation: a classifier, or a metric of a detector on it; with a competition's sets.
-
-    `memory` holds what the subjects of one classifier share.
-    """
+    """A classifier, or a metric of a detector on it; the subjects of one classifier share a `memory`."""
 
     name: str
     sets: PublicSets

@@ -18,10 +18,7 @@ from submission.tracks import TRACKS as SCORED
 
 @dataclass(frozen=True)
 class Track:
-    """A track: how it plans sets, measures targets, and opens subjects.
-
-    `needs` are fields observed while building, which cost no further forward pass.
-    """
+    """How a track plans sets, measures targets, and opens subjects; `needs` are observed while building."""
 
     plan: Callable[..., Plan]
     measure: Callable[..., tuple[Values, Values]]

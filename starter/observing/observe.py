@@ -103,10 +103,7 @@ class Witness(ABC):
 
 @dataclass(frozen=True)
 class Observer(Witness):
-    """A classifier with the cache for its observations, and the witnesses that some needs require.
-
-    `head` is a linear layer (4, d) that tells the rotations apart.
-    """
+    """A classifier with the cache for its observations, and the witnesses that some needs require."""
 
     classifier: Classifier
     cache: Cache

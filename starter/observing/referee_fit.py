@@ -23,7 +23,7 @@ from starter.observing.observe import Linear
 from starter.observing.referee import Probe, Referee, calibration_error, encoded, fit_linear
 from starter.observing.temperature import likeliest_temperature
 from submission import UnusableInput
-from submission.arrays import FloatArray, IntArray
+from submission.arrays import FloatArray
 from submission.progress import progress
 from submission.random import TRAIN_REF_IMAGES
 
@@ -101,17 +101,13 @@ def fit_referees(
 
 def train_ref(splits: Splits, seed: int) -> ImageSet:
     """Returns the unlabelled training images that participants get, `TRAIN_REF` or all if they are fewer."""
-    return ImageSet("train_ref", splits.train.images[train_ref_order(splits, seed)[:TRAIN_REF]])
-
-
-def train_ref_order(splits: Splits, seed: int) -> IntArray:
-    """Returns the rows of the training images (n,) in random order; participants get the first ones."""
-    return TRAIN_REF_IMAGES(seed).permutation(len(splits.train))
+    order = TRAIN_REF_IMAGES(seed).permutation(len(splits.train))
+    return ImageSet("train_ref", splits.train.images[order[:TRAIN_REF]])
 
 
 def learnt_images(splits: Splits, seed: int) -> ImageSet:
     """Returns the training images that a probe learns: outside `train_ref` if there are enough, else all."""
-    order = train_ref_order(splits, seed)
+    order = TRAIN_REF_IMAGES(seed).permutation(len(splits.train))
     outside = order[TRAIN_REF:]
     return splits.train.take((outside if len(outside) >= FEWEST else order)[:LEARNT])
 
@@ -146,13 +142,6 @@ def _seen(spec: str, encoder: ImageEncoder, images: ImageSet) -> FloatArray:
     chunks = FromRecipe.whole(images).chunks()
     title, total = f"{images.name} as {spec} sees it", ceil(len(images) / CHUNK)
     return encoded(encoder, progress(chunks, title, total, f"{CHUNK} images"))
-
-
-def referee_look(referee: Referee, images: ImageSet) -> tuple[FloatArray, FloatArray]:
-    """Returns a referee's features of images (n, d), and its confidence in each (n,)."""
-    seen = referee.compute(FromRecipe.whole(images), ("referee",))
-    confidence = softmax(seen["referee"]["logits"], axis=1).max(axis=1)
-    return seen["referee_features"]["features"], confidence
 
 
 def _of_names(encoder: ImageEncoder, classes: Sequence[str]) -> Linear:

@@ -47,9 +47,9 @@ class PublicSets:
         lines = self.competition.text(RECIPES_FILE).splitlines()
         return tuple(FromRecipe(Recipe.from_json(line), self.base) for line in lines)
 
-    def stored(self, part: str) -> tuple[FromFile, ...]:
+    def stored(self, part: str) -> tuple[Rendering, ...]:
         """Returns the sets of "val" or "test"."""
-        return tuple(self._stored(part, name) for name in self.competition.sets(part))
+        return tuple(self.find(part, name) for name in self.competition.sets(part))
 
     def observed(self, part: str) -> list[tuple[str, str]]:
         """Returns the (part, name) of everything to observe for the sets of `part`."""
@@ -61,9 +61,6 @@ class PublicSets:
             return FromRecipe.whole(replace(getattr(self, name), labels=None))
         if part == "train":
             return next(rendering for rendering in self.train if rendering.name == name)
-        return self._stored(part, name)
-
-    def _stored(self, part: str, name: str) -> FromFile:
         file, competition = f"{part}/{name}.npz", self.competition
         size = competition.sizes[part][name]
         return FromFile(name, competition.file(file), competition.files[file], size)

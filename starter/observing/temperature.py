@@ -11,8 +11,9 @@ from submission.arrays import FloatArray, IntArray
 
 LOG_RANGE = (-10.0, 10.0)
 """Bounds of log T; the optimum for a classifier without errors is T = 0, below any bound."""
-BLOCK = 1 << 18
+BLOCK = 1 << 16
 """Number of logits that are read at a time: as many as a processor's cache holds in double precision."""
+LOWEST = float(np.finfo(np.float64).min)
 
 
 @once
@@ -22,10 +23,7 @@ def temperature(source: Source) -> float:
 
 
 def likeliest_temperature(logits: FloatArray, labels: IntArray) -> float:
-    """Returns the T > 0 that minimises the mean negative log-likelihood of softmax(f / T).
-
-    It is of logits (n, k) with class indices (n,), convex in 1/T; the search is over log T in [-10, 10].
-    """
+    """Returns the T > 0 that minimises the mean negative log-likelihood of softmax(f / T), f (n, k)."""
     truth = logits[np.arange(len(logits)), labels].astype(np.float64)
 
     def negative_log_likelihood(log_t: float) -> float:
@@ -38,37 +36,52 @@ def likeliest_temperature(logits: FloatArray, labels: IntArray) -> float:
 
 def scaled_probabilities(observation: Observation, temperature: float) -> FloatArray:
     """Returns softmax(f / T) of each image, float64 (n, k)."""
-    return softmax(observation.logits.astype(np.float64) / temperature)
+    return softmax(observation.logits, 1 / temperature)
 
 
-def softmax(logits: FloatArray) -> FloatArray:
-    """Returns the softmax of each row of logits (n, k), float64 (n, k)."""
+def softmax(logits: FloatArray, scale: float = 1.0, biases: FloatArray | None = None) -> FloatArray:
+    """Returns the softmax of each row of scale f + b, with logits f (n, k) and biases b (k,), (n, k)."""
     import torch
 
-    found: FloatArray = torch.softmax(torch.as_tensor(logits, dtype=torch.float64), dim=1).numpy()
+    found = np.empty(logits.shape)
+    added = torch.from_numpy(np.zeros(logits.shape[1]) if biases is None else biases)
+    first = 0
+    for block in blocks(logits):
+        part = torch.from_numpy(found[first : first + len(block)])
+        torch.softmax(torch.add(added, block, alpha=scale, out=part), dim=1, out=part)
+        first += len(block)
     return found
 
 
 def logsumexp(logits: FloatArray, scale: float = 1.0) -> FloatArray:
     """Returns log sum_c exp(scale f_c) of each row of logits (n, k), float64 (n,)."""
-    import torch
+    return joined(logsumexp_of(block.mul_(scale)) for block in blocks(logits))
 
-    return joined(torch.logsumexp(block * scale, dim=1) for block in blocks(logits))
+
+def logsumexp_of(rows: Any) -> Any:
+    """Returns log sum exp of each row of a tensor (n, k), which it overwrites."""
+    most = rows.amax(dim=1).clamp_(min=LOWEST)  # of a row of -inf the result is -inf
+    return rows.sub_(most[:, None]).exp_().sum(dim=1).log_().add_(most)
 
 
 def blocks(logits: FloatArray) -> Iterator[Any]:
-    """Yields tensors of rows in double precision, one after the other, each of about `BLOCK` logits."""
+    """Yields rows in double precision, about `BLOCK` logits each time, in one tensor that may be overwritten.
+
+    New memory for every block takes longer than to compute with it.
+    """
     import torch
 
+    size = max(BLOCK // logits.shape[1], 1)
+    memory = torch.empty((min(size, len(logits)), logits.shape[1]), dtype=torch.float64)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # on so few numbers, several mostly wait for each other
     try:
-        for rows in torch.as_tensor(logits).split(max(BLOCK // logits.shape[1], 1)):
-            yield rows.to(torch.float64)
+        for rows in torch.as_tensor(logits).split(size):
+            yield memory[: len(rows)].copy_(rows)
     finally:
         torch.set_num_threads(threads)
 
 
 def joined(values: Iterator[Any]) -> FloatArray:
-    """Returns the values of blocks of rows, one tensor each, in one array (n,)."""
+    """Returns the values of blocks of rows, one tensor (n, ...) each, in one array."""
     return np.concatenate([each.numpy() for each in values])

@@ -48,11 +48,7 @@ def graph_study(
     image_size: int = 0,
     device: str = "cpu",
 ) -> Study:
-    """Returns which ID classes a manifest's other images are taken for, and how similar in meaning these are.
-
-    `known` is the source of the classifier's classes, `images` the folder with SOURCE/CLASS/ or SOURCE.zip,
-    and `wordnet` the folder of WordNet 3.0's data.noun, if not the installed one.
-    """
+    """Returns which ID classes a manifest's other images are taken for, and how similar in meaning."""
     entries, taxonomy = read_manifest(manifest), load_wordnet(wordnet)
     own = [entry for entry in entries if entry.source == known]
     others = [entry for entry in entries if entry.source != known and entry.assignment != "dropped"]

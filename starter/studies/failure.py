@@ -3,8 +3,6 @@
 Source: ImageNet-OOD (Yang, Zhang & Russakovsky, ICLR 2024), "the paper" below; tables VI and VII are those of
 Recalcati et al. (DSAA 2023). In new-class detection an image is positive (IND) if its class is one of the
 classifier's. In failure detection it is positive if it is classified correctly, which OOD images never are.
-
-A measure is of one sample of scores, in `Groups`; the tables are of several detectors.
 """
 
 import itertools
@@ -174,11 +172,7 @@ def nearest_distances(features: FloatArray, reference: FloatArray) -> FloatArray
 
 
 def matched_table(detectors: Detectors, distances: Mapping[str, FloatArray]) -> pd.DataFrame:
-    """Returns figure 3 (section 4.1): the AUROC of subsets of shifted images against clean IND images.
-
-    Each kind's images are cut by their `distances` (m,) to the training images, into at most `SUBSETS`
-    subsets of at least `LEAST`.
-    """
+    """Returns figure 3 (section 4.1): AUROC of subsets, cut by `distances` (m,), against clean IND images."""
     rows = []
     for detector, scored in detectors.items():
         (clean, _), *_ = scored.ind.values()
@@ -191,10 +185,7 @@ def matched_table(detectors: Detectors, distances: Mapping[str, FloatArray]) -> 
 
 
 def intercepts_table(matched: pd.DataFrame) -> pd.DataFrame:
-    """Returns table 3 (appendix C): AUROC regressed on distance; nan for fewer than three subsets.
-
-    `intercept` is at distance 0, `level` at the mean distance of all subsets, which needs no extrapolation.
-    """
+    """Returns table 3 (appendix C): AUROC regressed on distance; nan for fewer than three subsets."""
     rows = []
     middle = matched.groupby("kind").distance.mean().mean()
     for (detector, kind), part in matched.groupby(["detector", "kind"], sort=False):

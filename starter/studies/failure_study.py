@@ -64,10 +64,7 @@ def failure_study(
     images: int = 400,
     device: str = "cpu",
 ) -> Study:
-    """Returns whether detectors find new classes or errors: the tables of `starter.studies.failure`.
-
-    The first of `names` is the detector with which others are compared; `shifted` are natural-shift sets.
-    """
+    """Returns whether detectors find new classes or errors; the others are compared with the first."""
     if competition.track != "ood":
         raise UnusableInput(f"{competition.root}: failure detection is about OOD detectors (--track ood)")
     sets = MixSets(competition)

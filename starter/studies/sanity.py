@@ -59,14 +59,9 @@ def sanity_sets(
         for kind, corruptions in SHIFTS.items()
         for name in corruptions
     ]
-    oods = (
-        load_ood_sets(
-            str(ood), (), fit=Fit(whole.image_size), exclude=(), limit=images, seed=seed, stream=SANITY
-        )
-        if ood
-        else {}
-    )
-    others += [("ood", FromRecipe.whole(some(each, name))) for name, each in oods.items()]
+    if ood:
+        oods = load_ood_sets(str(ood), (), Fit(whole.image_size), limit=images, seed=seed, stream=SANITY)
+        others += [("ood", FromRecipe.whole(some(each, name))) for name, each in oods.items()]
     return splits, others
 
 

@@ -20,17 +20,16 @@ from starter.models.classifiers.specs import user_function
 from starter.models.encoders import Encoder
 from starter.models.encoders.captions import FACES, PHRASES, drawn, shifted
 from starter.studies.shift.grid import ShiftGrid, shift_degrees
-from starter.studies.shift.laid import Laid, lines_of, read_laid
+from starter.studies.shift.laid import Laid, read_laid, text_features
 from submission.arrays import Pixels
 from submission.errors import UnusableInput, unusable
-from submission.files import claim_folder, read_rows, write_bytes, write_text
+from submission.files import claim_folder, read_lines, read_rows, write_bytes, write_text
 from submission.progress import progress
 from submission.random import GENERATED, SYNIS
 
 DATASHEET = Path(__file__).with_name("datasheet.md")
 """Template of the datasheet."""
 OBJECT = "{object}"
-_TEXTS = 4096  # number of prompts encoded at a time
 BATCH = 8
 """Number of prompts per call of the generator."""
 
@@ -159,10 +158,9 @@ def choose_prompts(
     spec: str, labels: Path | None, styles: Path | None, classes: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[Style, ...]]:
     """Returns the labels and styles of the files, or else those of the generator or the source."""
-    objects = lines_of(labels) if labels else MEANINGS if spec == GLYPHS else classes
-    if styles is not None:
-        return objects, read_styles(styles)
-    return objects, GLYPH_STYLES if spec == GLYPHS else STYLES
+    objects, looks = (MEANINGS, GLYPH_STYLES) if spec == GLYPHS else (classes, STYLES)
+    objects = tuple(dict.fromkeys(read_lines(labels))) if labels else objects
+    return objects, read_styles(styles) if styles else looks
 
 
 @dataclass(frozen=True)
@@ -214,12 +212,9 @@ def prompt_grid(
     encoder: Encoder, laid: Laid, known: Pixels, texts: Sequence[str], device: str = "cpu"
 ) -> ShiftGrid:
     """Returns the levels of prompts, by the distances of their text features to those of the ID images."""
-    parts = [
-        encoder.encode_texts(texts[start : start + _TEXTS])
-        for start in progress(range(0, len(texts), _TEXTS), title="prompts", unit="batches")
-    ]
     reference = laid.decompose(encoder.encode_images(known))
-    return ShiftGrid.of(shift_degrees(laid.decompose(np.concatenate(parts)), reference, device))
+    features = text_features(encoder, texts, ("{}",))[:, 0]
+    return ShiftGrid.of(shift_degrees(laid.decompose(features), reference, device))
 
 
 def datasheet(prompts: Sequence[Prompt], grid: ShiftGrid, **facts: str | int) -> str:
@@ -239,10 +234,7 @@ def datasheet(prompts: Sequence[Prompt], grid: ShiftGrid, **facts: str | int) ->
 
 
 def write_grid(out: Path, prompts: Sequence[Prompt], name: str, generator: Generator, sheet: str) -> None:
-    """Write every image as ``<cell>/<number>.png``, with ``prompts.csv`` and ``DATASHEET.md`` beside them.
-
-    A batch with a missing image is generated again as a whole, so that a resumed run ends in the same bytes.
-    """
+    """Write each image as ``<cell>/<number>.png``; a batch that lacks one is generated again as a whole."""
     table = pd.DataFrame(prompts).to_csv(index=False, lineterminator="\n")
     digest = hashlib.sha256(f"{BATCH}\n{name}\n{table}".encode()).hexdigest()
     claim_folder(out, f"Syn-IS {digest}\n")

@@ -13,6 +13,8 @@ from pages import PAGES, ROOT, blocks, named_commands, run_page, run_python, unk
 from smaller import shorter, smaller
 
 import unseen
+from baselines import OOD_BASELINES
+from baselines.report import gscore
 from starter.models.classifiers import load_classifier
 
 BUILT = {
@@ -23,6 +25,7 @@ BUILT = {
     "docs/how-to/verifying.md": "contest",
 }
 """Pages whose reader has built a competition before the blocks that are run here, and its name."""
+OOD_METHODS = ("constant", "gscore-ude-w")
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 RUNNABLE = [name for name in NAMES if any(block.runs for block in blocks(ROOT / name))]
 NOTEBOOKS = sorted((ROOT / "docs/tutorials").glob("*.ipynb"))
@@ -32,7 +35,7 @@ NOTEBOOKS = sorted((ROOT / "docs/tutorials").glob("*.ipynb"))
 def folder(weights, tmp_path, monkeypatch):
     """The working folder of a page; modules that are imported from it are forgotten afterwards.
 
-    Networks are trained for one epoch or a few steps, and what is built is small.
+    Networks are trained for one epoch or a few steps, what is built is small, and two methods are ablated.
     """
     monkeypatch.setattr("matplotlib.pyplot.show", lambda: None)
     monkeypatch.setattr("starter.models.classifiers.train.train", shorter)
@@ -41,6 +44,7 @@ def folder(weights, tmp_path, monkeypatch):
     monkeypatch.setattr("unseen.cli.participant.DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
     monkeypatch.setattr("starter.contest.build.build", smaller)
     monkeypatch.setattr("unseen.api.contest.make", smaller)
+    monkeypatch.setattr(gscore, "OOD_BASELINES", {name: OOD_BASELINES[name] for name in OOD_METHODS})
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     before = set(sys.modules)

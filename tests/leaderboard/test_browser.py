@@ -1,7 +1,6 @@
 """The page in headless Chromium: what it does there, not what its text says."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from boards import KIT, TEAM
@@ -11,8 +10,6 @@ from rules import with_fields
 
 from leaderboard.columns import Board
 from leaderboard.publish import leaderboard_html
-from leaderboard.standings import Standing
-from submission import Competition
 from submission.metrics import Score
 
 pytestmark = needs_chromium
@@ -29,7 +26,7 @@ HOSTILE = (
 )
 
 
-def line(number: int, name: str) -> Standing:
+def line(number, name):
     return replace(
         TEAM,
         name=name,
@@ -44,7 +41,7 @@ def line(number: int, name: str) -> Standing:
 
 
 @pytest.fixture
-def page(competition: Competition) -> str:
+def page(competition):
     """A board of hostile names before and after the end."""
     lines = tuple(line(number, name) for number, name in enumerate(HOSTILE))
     kit = replace(KIT, name="fd", score=Score(50.0, 9.0, 0.5, 40), skill=0.25)
@@ -55,7 +52,7 @@ def page(competition: Competition) -> str:
 
 
 @pytest.mark.slow
-def test_hostile_names_are_shown_and_nothing_else_is_run_or_loaded(page: str, tmp_path: Path) -> None:
+def test_hostile_names_are_shown_and_nothing_else_is_run_or_loaded(page, tmp_path):
     script = """
       const violations = [];
       document.addEventListener("securitypolicyviolation", (event) => violations.push(event.violatedDirective));
@@ -76,7 +73,7 @@ def test_hostile_names_are_shown_and_nothing_else_is_run_or_loaded(page: str, tm
     assert found["names"] == [*HOSTILE]
     assert found["title"] == f"{HOSTILE[0]}: leaderboard"
     assert (found["loaded"], found["elements"], found["broken"]) == (0, 1, None)
-    assert sorted(set(map(str, found["violations"]))) == [  # type: ignore[call-overload]
+    assert sorted(set(map(str, found["violations"]))) == [
         "img-src",
         "script-src-elem",
         "style-src-attr",
@@ -84,7 +81,7 @@ def test_hostile_names_are_shown_and_nothing_else_is_run_or_loaded(page: str, tm
 
 
 @pytest.mark.slow
-def test_the_headings_sort_each_table_by_itself(page: str, tmp_path: Path) -> None:
+def test_the_headings_sort_each_table_by_itself(page, tmp_path):
     script = """
       for (const folded of document.querySelectorAll("main > details")) folded.open = true;
       const table = document.querySelectorAll("table.board")[2];
@@ -109,7 +106,7 @@ def test_the_headings_sort_each_table_by_itself(page: str, tmp_path: Path) -> No
     found = run_in_page(page, script, tmp_path)
     assert found["before"] == ["8", "8", "1", "fd"]
     assert found["sorted"] == "descending"
-    assert ["highest" in str(text) for text in found["said"]] == [False, True]  # type: ignore[attr-defined]
+    assert ["highest" in str(text) for text in found["said"]] == [False, True]
     assert found["score"] == [f"{10.25 + i:.2f}" for i in reversed(range(8))]
     assert found["low"] == [f"{9.0 - i / 10:.1f}–20.0" for i in reversed(range(8))]
     made = sorted(11 * (i + 1) % 30 for i in range(8))
@@ -122,9 +119,7 @@ def test_the_headings_sort_each_table_by_itself(page: str, tmp_path: Path) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("flags", [(), (DARK,)])
-def test_axe_finds_nothing_serious(
-    page: str, competition: Competition, axe: str, tmp_path: Path, flags: tuple[str, ...]
-) -> None:
+def test_axe_finds_nothing_serious(page, competition, axe, tmp_path, flags):
     opened = page.replace("<details>", "<details open>")
     assert violations(opened, axe, tmp_path, *flags) == []
     first = [Board("public", (), 2, detailed=False), Board("validation", (line(0, "fd"),), 2, 1.0)]

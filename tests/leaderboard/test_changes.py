@@ -4,10 +4,8 @@ import json
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 
 import pytest
 from rules import with_rules
@@ -24,21 +22,18 @@ from submission import Competition, UnusableInput
 from submission.card import cards
 from submission.pack import unpacked, write_archive
 
-Clock = Callable[[], datetime]
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
 
-def names(competition: Competition) -> list[str]:
+def names(competition):
     return [line.name for line in publish(competition).standings if line.kind == "team"]
 
 
-def test_an_amendment_holds_at_once_and_is_told_everywhere(
-    competition: Competition, halves: Path, clock: Clock
-) -> None:
+def test_an_amendment_holds_at_once_and_is_told_everywhere(competition, halves, clock):
     before = with_rules(competition, deadline=START + timedelta(hours=3), daily_limit=1)
     submit(before, halves, "A", clock)
     values = {"daily_limit": 2, "total_limit": 9, "contact": "ada@example.org"}
-    amended = amend(before, "a holiday", clock, deadline="2026-02-01", **values)  # type: ignore[arg-type]
+    amended = amend(before, "a holiday", clock, deadline="2026-02-01", **values)
     assert amended == Competition.open(before.root)
     assert (f"{amended.deadline}"[:16], amended.daily_limit, amended.total_limit) == (
         "2026-02-01 23:59",
@@ -75,21 +70,17 @@ def test_an_amendment_holds_at_once_and_is_told_everywhere(
         ({"total_limit": 0}, "more than 3 could"),
     ],
 )
-def test_what_an_amendment_cannot_be(
-    competition: Competition, clock: Clock, values: dict[str, object], message: str
-) -> None:
+def test_what_an_amendment_cannot_be(competition, clock, values, message):
     hidden = with_rules(competition, visibility="hidden", total_limit=2)
     with pytest.raises(UnusableInput) as refused:
-        amend(hidden, "why", clock, **values)  # type: ignore[arg-type]
+        amend(hidden, "why", clock, **values)
     assert message.replace("--", "").replace("-", "_") in str(refused.value).replace("-", "_")
     with opened(hidden) as ledger:
         assert ledger.rows() == []
     assert amend(hidden, "why", clock, total_limit=3).total_limit == 3
 
 
-def test_what_is_stopped_between_ledger_and_folder_follows(
-    competition: Competition, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_stopped_between_ledger_and_folder_follows(competition, clock, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(Competition, "save", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
@@ -99,9 +90,7 @@ def test_what_is_stopped_between_ledger_and_folder_follows(
     assert Competition.open(competition.root).daily_limit == 2
 
 
-def test_a_team_gets_another_name_and_keeps_its_id(
-    competition: Competition, halves: Path, perfect: Path, clock: Clock
-) -> None:
+def test_a_team_gets_another_name_and_keeps_its_id(competition, halves, perfect, clock):
     submit(competition, halves, "ada", clock)
     board = publish(competition).csv.read_text()
     change_team(competition, "ADA", "rename", "Ada L.", "a misspelling", clock)
@@ -120,9 +109,7 @@ def test_a_team_gets_another_name_and_keeps_its_id(
     assert names(competition) == ["ADA", "bob"]
 
 
-def test_merged_teams_count_as_one(
-    competition: Competition, halves: Path, perfect: Path, clock: Clock
-) -> None:
+def test_merged_teams_count_as_one(competition, halves, perfect, clock):
     limited = with_rules(competition, total_limit=3)
     submit(limited, halves, "a", clock)
     submit(limited, perfect, "b", clock)
@@ -146,9 +133,7 @@ def test_merged_teams_count_as_one(
 
 
 @pytest.mark.parametrize(("action", "state"), [("withdraw", "withdrawn"), ("disqualify", "disqualified")])
-def test_a_team_that_is_gone_counts_no_more(
-    competition: Competition, halves: Path, clock: Clock, action: str, state: str
-) -> None:
+def test_a_team_that_is_gone_counts_no_more(competition, halves, clock, action, state):
     submit(competition, halves, "a", clock)
     submit(competition, halves, "b", clock)
     change_team(competition, "a", action, None, "it asked", clock)
@@ -164,9 +149,7 @@ def test_a_team_that_is_gone_counts_no_more(
     assert verify(competition).problems == ()
 
 
-def test_a_team_gets_a_late_day_and_private_scores_wait_for_it(
-    competition: Competition, halves: Path, clock: Clock
-) -> None:
+def test_a_team_gets_a_late_day_and_private_scores_wait_for_it(competition, halves, clock):
     ended = with_rules(competition, deadline=START + timedelta(hours=3))
     for team in ("a", "b"):
         submit(ended, halves, team, clock)
@@ -186,9 +169,7 @@ def test_a_team_gets_a_late_day_and_private_scores_wait_for_it(
 @pytest.mark.parametrize(
     ("action", "to"), [("rename", None), ("withdraw", "b"), ("delete", None), ("extend", "soon")]
 )
-def test_what_cannot_be_done_with_a_team(
-    competition: Competition, halves: Path, clock: Clock, action: str, to: str | None
-) -> None:
+def test_what_cannot_be_done_with_a_team(competition, halves, clock, action, to):
     submit(competition, halves, "a", clock)
     with pytest.raises(UnusableInput):
         change_team(competition, "a", action, to, "why", clock)
@@ -197,7 +178,7 @@ def test_what_cannot_be_done_with_a_team(
     assert names(competition) == ["a"]
 
 
-def test_a_rescore_is_told(competition: Competition, halves: Path, clock: Clock) -> None:
+def test_a_rescore_is_told(competition, halves, clock):
     submit(competition, halves, "a", clock)
     for reason in ("", "a\nb"):
         with pytest.raises(UnusableInput, match="reason"):
@@ -208,7 +189,7 @@ def test_a_rescore_is_told(competition: Competition, halves: Path, clock: Clock)
     assert re.fullmatch("2026-01-01: corrected test_0001; voided test_0002; the .* Reason: a mix-up", notice)
 
 
-def test_an_edited_description_is_not_packed(competition: Competition, tmp_path: Path) -> None:
+def test_an_edited_description_is_not_packed(competition, tmp_path):
     path = competition.public / "competition.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"daily_limit": 99}))
     with pytest.raises(UnusableInput, match="is not the file that the build recorded"):
@@ -218,9 +199,7 @@ def test_an_edited_description_is_not_packed(competition: Competition, tmp_path:
     assert write_archive(Competition.open(competition.root), tmp_path / "a.zip").exists()
 
 
-def test_a_newer_archive_brings_the_rules_of_now(
-    competition: Competition, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_newer_archive_brings_the_rules_of_now(competition, clock, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     archive = write_archive(competition, tmp_path / "a.zip")
     assert Competition.open(unpacked(archive)).daily_limit is None
@@ -228,7 +207,7 @@ def test_a_newer_archive_brings_the_rules_of_now(
     assert Competition.open(unpacked(archive)).daily_limit == 2
 
 
-def test_a_ledger_of_another_version_is_refused(competition: Competition, halves: Path, clock: Clock) -> None:
+def test_a_ledger_of_another_version_is_refused(competition, halves, clock):
     submit(competition, halves, "a", clock)
     with closing(sqlite3.connect(ledger_path(competition))) as connection:
         connection.execute("PRAGMA user_version = 2")
@@ -236,7 +215,7 @@ def test_a_ledger_of_another_version_is_refused(competition: Competition, halves
         submit(competition, halves, "a", clock)
 
 
-def test_private_scores_are_those_of_the_files(competition: Competition, halves: Path, clock: Clock) -> None:
+def test_private_scores_are_those_of_the_files(competition, halves, clock):
     submit(competition, halves, "a", clock)
     with closing(sqlite3.connect(ledger_path(competition))) as connection, connection:
         connection.execute("UPDATE files SET predictions = zeroblob(64)")

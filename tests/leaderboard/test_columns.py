@@ -12,7 +12,7 @@ from leaderboard.columns import Board, board_csv, board_markdown, columns
 from submission.metrics import Score
 
 
-def test_the_csv_has_kaggles_columns_then_ours() -> None:
+def test_the_csv_has_kaggles_columns_then_ours():
     assert board_csv(BOARD) == (
         "Rank,TeamId,TeamName,LastSubmissionDate,Score,SubmissionCount,Kind,MAE,Spearman,Skill,NoiseFloor,"
         "ScoreLow,ScoreHigh,RankLow,RankHigh,RankGroups\n"
@@ -21,7 +21,7 @@ def test_the_csv_has_kaggles_columns_then_ours() -> None:
     )
 
 
-def test_while_it_runs_there_are_ranks_scores_and_counts_alone() -> None:
+def test_while_it_runs_there_are_ranks_scores_and_counts_alone():
     assert board_csv(RUNNING) == (
         "Rank,TeamId,TeamName,LastSubmissionDate,Score,SubmissionCount,Kind\n"
         "1,tca978112ca,a,2026-01-02 03:04:05,2.50,3,team\n"
@@ -35,7 +35,7 @@ def test_while_it_runs_there_are_ranks_scores_and_counts_alone() -> None:
     )
 
 
-def test_the_private_csv_has_the_public_score_and_the_shake_up_and_further_metrics_come_last() -> None:
+def test_the_private_csv_has_the_public_score_and_the_shake_up_and_further_metrics_come_last():
     final = replace(TEAM, rank=3, public=TEAM, further=(7.0,))
     found = Board("private", (final, replace(KIT, further=(math.nan,))), 2, further=("AUROC",))
     rows = list(csv.DictReader(io.StringIO(board_csv(found))))
@@ -44,7 +44,7 @@ def test_the_private_csv_has_the_public_score_and_the_shake_up_and_further_metri
     assert [[row[name] for name in names] for row in rows] == [["2.50", "1", "-2", "7.00"], [""] * 4]
 
 
-def test_the_markdown_has_the_pages_columns_that_hold_something() -> None:
+def test_the_markdown_has_the_pages_columns_that_hold_something():
     assert board_markdown(BOARD).splitlines() == [
         "| Rank | Team | Public score | 95 % interval | Submissions | MAE | Spearman | Skill | Rank interval "
         "| Rank group |",
@@ -58,14 +58,14 @@ def test_the_markdown_has_the_pages_columns_that_hold_something() -> None:
 
 
 @pytest.mark.parametrize("name", ["=1+1", "-1", "@a", "\tx"])
-def test_names_that_a_spreadsheet_would_run_are_guarded(name: str) -> None:
+def test_names_that_a_spreadsheet_would_run_are_guarded(name):
     lines = (replace(KIT, name=name, score=Score(5.0, 4.0, -0.25, 10)),)
     (row,) = csv.DictReader(io.StringIO(board_csv(replace(BOARD, standings=lines)), newline=""))
     assert row["TeamName"] == (f"'{name}" if name.isprintable() else "'\ufffdx")
     assert row["Spearman"] == "-0.25"
 
 
-def test_the_legend_says_what_is_in_a_group_of_sets() -> None:
+def test_the_legend_says_what_is_in_a_group_of_sets():
     board = Board("private", (replace(TEAM, further=(7.0, 8.0)),), 2, further=("AUROC", "new"))
     auroc, new = columns(board)[-2:]
     assert auroc.legend == ""

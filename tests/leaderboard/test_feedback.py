@@ -1,35 +1,28 @@
 """The rules of what is shown before the end, by the two kinds of competition."""
 
-from collections.abc import Callable
-from datetime import datetime
-from pathlib import Path
-
 import pytest
 from large import large_competition, noisy
 from rules import with_fields, with_rules
 
-from leaderboard.audit import audit
 from leaderboard.feedback import error_left, price, sets_of
+from leaderboard.pooling import audit
 from leaderboard.publish import publish
 from leaderboard.submissions import submit
-from submission import Competition
 from submission.predictions import write_predictions
-
-Clock = Callable[[], datetime]
 
 
 @pytest.fixture(params=["practice", "hidden"])
-def kind(request: pytest.FixtureRequest) -> str:
+def kind(request):
     return request.param
 
 
 @pytest.fixture
-def contest(tmp_path: Path, kind: str) -> Competition:
+def contest(tmp_path, kind):
     """One of twenty-four public rows."""
     return large_competition(tmp_path / "large", visibility=kind, total_limit=3)
 
 
-def test_a_team_gets_its_rounded_public_score(contest: Competition, tmp_path: Path, clock: Clock) -> None:
+def test_a_team_gets_its_rounded_public_score(contest, tmp_path, clock):
     write_predictions(tmp_path / "file.csv", noisy(contest, 7, 1))
     given = submit(with_rules(contest, decimals=1), tmp_path / "file.csv", "Ada", clock, new_team=True)
     assert given.score == round(given.score or 0, 1)
@@ -37,8 +30,8 @@ def test_a_team_gets_its_rounded_public_score(contest: Competition, tmp_path: Pa
 
 
 def test_few_public_rows_give_no_scores_before_the_end_of_a_hidden_competition(
-    competition: Competition, halves: Path, clock: Clock, kind: str
-) -> None:
+    competition, halves, clock, kind
+):
     contest = with_rules(competition, visibility=kind)
     given = submit(contest, halves, "Ada", clock, new_team=True)
     published = publish(contest)
@@ -49,14 +42,12 @@ def test_few_public_rows_give_no_scores_before_the_end_of_a_hidden_competition(
     assert publish(contest, clock()).final[0].score.rmse > 0
 
 
-def test_a_set_counts_once_however_many_subjects_it_has(contest: Competition) -> None:
+def test_a_set_counts_once_however_many_subjects_it_has(contest):
     several = with_fields(contest, subjects=(*contest.subjects, "other"))
     assert [sets_of(each, 24) for each in (contest, several)] == [24, 12]
 
 
-def test_what_scores_leave_and_how_many_teams_could_pool_is_told_of_hidden_labels(
-    contest: Competition, kind: str
-) -> None:
+def test_what_scores_leave_and_how_many_teams_could_pool_is_told_of_hidden_labels(contest, kind):
     lines = price(contest).splitlines()
     assert bool(lines) == (kind == "hidden")
     if lines:
@@ -70,16 +61,14 @@ def test_what_scores_leave_and_how_many_teams_could_pool_is_told_of_hidden_label
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_the_more_scores_the_less_error_is_left(known: bool) -> None:
+def test_the_more_scores_the_less_error_is_left(known):
     left = [error_left(count, 30, known) for count in range(62)]
     assert left == sorted(left, reverse=True)
     assert left[0] == 1
     assert all(error_left(count, 30, True) < error_left(count, 30, False) for count in range(1, 62))
 
 
-def test_the_audit_says_when_all_teams_have_as_many_scores_as_there_are_public_sets(
-    tmp_path: Path, clock: Clock, kind: str
-) -> None:
+def test_the_audit_says_when_all_teams_have_as_many_scores_as_there_are_public_sets(tmp_path, clock, kind):
     """However many classifiers a set has, and without a word against teams that none is like."""
     contest = large_competition(tmp_path / "two", visibility=kind, total_limit=3, subjects=("cnn", "vit"))
     for number in range(24):

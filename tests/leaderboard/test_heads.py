@@ -3,8 +3,6 @@
 import errno
 import json
 from collections.abc import Callable
-from datetime import datetime
-from pathlib import Path
 
 import pytest
 
@@ -14,28 +12,24 @@ from leaderboard.publish import publish
 from leaderboard.solutions import rescore
 from leaderboard.submissions import receipt_file, select, submit
 from leaderboard.verify import verify
-from submission import Competition, UnusableInput
-
-Clock = Callable[[], datetime]
+from submission import UnusableInput
 
 
-def stop(*arguments: object) -> None:
+def stop(*arguments):
     """Stand in for a step before which the process is killed."""
     raise KeyboardInterrupt
 
 
-def contents(root: Path) -> dict[Path, bytes]:
+def contents(root):
     return {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
-def without_receipts(competition: Competition) -> None:
+def without_receipts(competition):
     for path in competition.root.glob("receipts/*"):
         path.unlink()
 
 
-def test_whatever_adds_rows_writes_the_newest_head(
-    competition: Competition, halves: Path, clock: Clock, tmp_path: Path
-) -> None:
+def test_whatever_adds_rows_writes_the_newest_head(competition, halves, clock, tmp_path):
     events: list[Callable[[], object]] = [
         lambda: submit(competition, halves, "A", clock),
         lambda: select(competition, "A", [1], clock),
@@ -54,9 +48,7 @@ def test_whatever_adds_rows_writes_the_newest_head(
             assert verify(competition).head in (folder / board).read_text()
 
 
-def test_heads_that_are_missing_beside_a_board_are_said(
-    competition: Competition, halves: Path, clock: Clock, tmp_path: Path
-) -> None:
+def test_heads_that_are_missing_beside_a_board_are_said(competition, halves, clock, tmp_path):
     submit(competition, halves, "A", clock)
     publish(competition, out=tmp_path / "web")
     (tmp_path / "web" / HEADS).unlink()
@@ -72,7 +64,7 @@ def test_heads_that_are_missing_beside_a_board_are_said(
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"heads": []}', '{"heads": ["abc"]}', '{"heads": [1]}'])
-def test_damaged_heads_are_refused_in_one_line(competition: Competition, text: str) -> None:
+def test_damaged_heads_are_refused_in_one_line(competition, text):
     publish(competition)
     (competition.root / HEADS).write_text(text)
     with pytest.raises(UnusableInput, match=r"^[^\n]*heads\.json: this is no list of heads[^\n]*$"):
@@ -80,8 +72,8 @@ def test_damaged_heads_are_refused_in_one_line(competition: Competition, text: s
 
 
 def test_what_is_killed_before_the_page_alarms_nobody_and_keeps_the_guard(
-    competition: Competition, halves: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    competition, halves, clock, monkeypatch
+):
     submit(competition, halves, "A", clock)
     publish(competition)
     old = ledger_path(competition).read_bytes()
@@ -101,9 +93,7 @@ def test_what_is_killed_before_the_page_alarms_nobody_and_keeps_the_guard(
     assert len(publish(competition).standings) == 2
 
 
-def test_the_first_page_that_is_killed_before_its_heads_is_not_there(
-    competition: Competition, halves: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_page_that_is_killed_before_its_heads_is_not_there(competition, halves, clock, monkeypatch):
     submit(competition, halves, "A", clock)
     (competition.root / HEADS).unlink()
     with monkeypatch.context() as patch:
@@ -114,9 +104,7 @@ def test_the_first_page_that_is_killed_before_its_heads_is_not_there(
     assert verify(competition).problems == ()
 
 
-def test_a_submission_that_is_killed_before_its_head_is_entered(
-    competition: Competition, halves: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_submission_that_is_killed_before_its_head_is_entered(competition, halves, clock, monkeypatch):
     submit(competition, halves, "A", clock)
     publish(competition)
     with monkeypatch.context() as patch:
@@ -131,13 +119,11 @@ def test_a_submission_that_is_killed_before_its_head_is_entered(
     assert read_heads(competition.root) == [verify(competition).head]
 
 
-def test_no_head_is_written_of_what_is_not_committed(
-    competition: Competition, halves: Path, clock: Clock
-) -> None:
+def test_no_head_is_written_of_what_is_not_committed(competition, halves, clock):
     submit(competition, halves, "A", clock)
     before = read_heads(competition.root)
 
-    def stopped() -> None:
+    def stopped():
         with opened(competition, writing=True) as ledger:
             ledger.append(clock(), "team", team="B", team_id="b")
             assert read_heads(competition.root) == before
@@ -149,14 +135,12 @@ def test_no_head_is_written_of_what_is_not_committed(
     assert verify(competition).head == before[0]
 
 
-def test_a_submission_counts_though_its_head_cannot_be_written(
-    competition: Competition, halves: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_submission_counts_though_its_head_cannot_be_written(competition, halves, clock, monkeypatch):
     """The receipt alone then tells of a rollback."""
     submit(competition, halves, "A", clock)
     old = ledger_path(competition).read_bytes()
 
-    def full(folder: Path, head: str) -> None:
+    def full(folder, head):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
@@ -167,9 +151,7 @@ def test_a_submission_counts_though_its_head_cannot_be_written(
         verify(competition)
 
 
-def test_an_older_ledger_is_not_published_over_a_newer_board_elsewhere(
-    competition: Competition, halves: Path, clock: Clock, tmp_path: Path
-) -> None:
+def test_an_older_ledger_is_not_published_over_a_newer_board_elsewhere(competition, halves, clock, tmp_path):
     submit(competition, halves, "A", clock)
     old = ledger_path(competition).read_bytes()
     submit(competition, halves, "B", clock)

@@ -1,21 +1,16 @@
 """What `unseen history` lists: every submission with its scores by part; and what a receipt holds."""
 
 import json
-from collections.abc import Callable
-from datetime import datetime
-from pathlib import Path
 
 import pytest
 
 from leaderboard.history import history, history_table
 from leaderboard.submissions import receipt_file, submit
-from submission import Competition, InvalidSubmission, UnusableInput
-
-Clock = Callable[[], datetime]
+from submission import InvalidSubmission, UnusableInput
 
 
 @pytest.fixture
-def entered(competition: Competition, halves: Path, perfect: Path, clock: Clock) -> Competition:
+def entered(competition, halves, perfect, clock):
     """Halves of Team A, perfect predictions of B, and an invalid file of Team A."""
     submit(competition, halves, "Team A", clock, note="  all halves <b>")
     submit(competition, perfect, "B", clock)
@@ -26,12 +21,12 @@ def entered(competition: Competition, halves: Path, perfect: Path, clock: Clock)
     return competition
 
 
-def lines(competition: Competition, records: list) -> list[str]:
+def lines(competition, records):
     """The table without its header and legend, inner spaces single."""
     return [" ".join(line.split()) for line in history_table(competition, records).splitlines()[1:-1]]
 
 
-def test_scores_by_part_classifier_and_group_worked_out_by_hand(entered: Competition) -> None:
+def test_scores_by_part_classifier_and_group_worked_out_by_hand(entered):
     """Errors of halves in points: cnn 40 20 0 20, vit:b 30 30 10 40; test_0001 and 3 public, 1 and 2 seen."""
     first, second, third = history(entered)
     assert first["rmse"] == pytest.approx(
@@ -56,7 +51,7 @@ def test_scores_by_part_classifier_and_group_worked_out_by_hand(entered: Competi
     ]
 
 
-def test_a_receipt_holds_the_answer_and_the_rows_hash(entered: Competition) -> None:
+def test_a_receipt_holds_the_answer_and_the_rows_hash(entered):
     kept = json.loads(receipt_file(entered, 1).read_text())
     assert kept.pop("row") in receipt_file(entered, 1).read_text()
     assert kept == {

@@ -24,7 +24,7 @@ Clock = Callable[[], datetime]
 
 
 @pytest.fixture
-def entered(competition: Competition, halves: Path, perfect: Path, clock: Clock) -> Competition:
+def entered(competition, halves, perfect, clock):
     """Teams A and B, four submissions of which the third is invalid, a choice, and a correction."""
     submit(competition, halves, "A", clock)
     submit(competition, perfect, "B", clock)
@@ -38,12 +38,12 @@ def entered(competition: Competition, halves: Path, perfect: Path, clock: Clock)
     return competition
 
 
-def head(competition: Competition) -> str:
+def head(competition):
     with opened(competition) as ledger:
         return ledger.head
 
 
-def tamper(competition: Competition, *statements: str) -> None:
+def tamper(competition, *statements):
     """Run SQL with the triggers that keep rows from changes taken away."""
     connection = sqlite3.connect(ledger_path(competition))
     connection.executescript("DROP TRIGGER IF EXISTS no_update; DROP TRIGGER IF EXISTS no_delete;")
@@ -53,14 +53,14 @@ def tamper(competition: Competition, *statements: str) -> None:
     connection.close()
 
 
-def withdraw(competition: Competition) -> None:
+def withdraw(competition):
     """Remove everything that holds a published head."""
     for pattern in ("heads.json", "leaderboard*", "receipts/**/*.json"):
         for path in competition.root.glob(pattern):
             path.unlink()
 
 
-def test_events_are_in_order_and_whole(entered: Competition) -> None:
+def test_events_are_in_order_and_whole(entered):
     with opened(entered) as ledger:
         rows = ledger.rows()
     assert [row["event"] for row in rows] == [
@@ -71,29 +71,27 @@ def test_events_are_in_order_and_whole(entered: Competition) -> None:
     assert (found.rows, found.submissions, found.head, found.problems) == (10, 4, rows[-1]["hash"], ())
 
 
-def test_a_competition_without_submissions_has_an_empty_ledger(competition: Competition) -> None:
+def test_a_competition_without_submissions_has_an_empty_ledger(competition):
     found = verify(competition)
     assert (found.rows, found.submissions, found.head, found.problems) == (0, 0, GENESIS, ())
     assert not ledger_path(competition).exists()
 
 
 @pytest.mark.parametrize(("number", "change"), [(1, "team = 'C'"), (2, "public = 0.5"), (8, "nonce = ''")])
-def test_every_altered_row_is_found_and_nothing_is_published_from_it(
-    entered: Competition, number: int, change: str
-) -> None:
+def test_every_altered_row_is_found_and_nothing_is_published_from_it(entered, number, change):
     tamper(entered, f"UPDATE events SET {change} WHERE number = {number}")
     assert verify(entered).problems[0].startswith(f"row {number} was altered")
     with pytest.raises(UnusableInput, match="altered"):
         publish(entered)
 
 
-def test_removed_rows_are_found(entered: Competition) -> None:
+def test_removed_rows_are_found(entered):
     withdraw(entered)
     tamper(entered, "DELETE FROM events WHERE number = 3")
     assert "removed" in verify(entered).problems[0]
 
 
-def test_a_chain_written_anew_is_found_by_a_published_head(entered: Competition) -> None:
+def test_a_chain_written_anew_is_found_by_a_published_head(entered):
     withdraw(entered)
     kept = head(entered)
     with opened(entered) as ledger:
@@ -111,9 +109,7 @@ def test_a_chain_written_anew_is_found_by_a_published_head(entered: Competition)
         verify(entered, [kept])
 
 
-def test_a_score_or_a_file_that_does_not_fit_is_found(
-    competition: Competition, halves: Path, clock: Clock
-) -> None:
+def test_a_score_or_a_file_that_does_not_fit_is_found(competition, halves, clock):
     submit(competition, halves, "A", clock)
     withdraw(competition)
     path = ledger_path(competition)
@@ -149,9 +145,7 @@ COMMANDS: dict[str, Callable[[Competition, Path, Clock], object]] = {
 
 @pytest.mark.parametrize("place", list(WITHOUT))
 @pytest.mark.parametrize("state", ["older", "deleted", "empty"])
-def test_a_ledger_that_lacks_a_published_head_is_refused(
-    competition: Competition, halves: Path, clock: Clock, state: str, place: str
-) -> None:
+def test_a_ledger_that_lacks_a_published_head_is_refused(competition, halves, clock, state, place):
     """One place that names the head is enough; nothing is written, and with the newest ledger all goes on."""
     submit(competition, halves, "A", clock)
     path = ledger_path(competition)
@@ -171,13 +165,11 @@ def test_a_ledger_that_lacks_a_published_head_is_refused(
     assert submit(competition, halves, "C", clock).number == 3
 
 
-def test_a_full_disk_and_a_damaged_file_are_told_in_one_line(
-    competition: Competition, halves: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_and_a_damaged_file_are_told_in_one_line(competition, halves, clock, monkeypatch):
     real = sqlite3.connect
 
-    def small(*arguments: object, **named: object) -> sqlite3.Connection:
-        connection = real(*arguments, **named)  # type: ignore[call-overload]
+    def small(*arguments, **named):
+        connection = real(*arguments, **named)
         connection.execute("PRAGMA max_page_count = 6")
         return connection
 
@@ -194,13 +186,11 @@ def test_a_full_disk_and_a_damaged_file_are_told_in_one_line(
         verify(competition)
 
 
-def test_what_is_stopped_before_its_end_has_not_happened(
-    competition: Competition, halves: Path, clock: Clock
-) -> None:
+def test_what_is_stopped_before_its_end_has_not_happened(competition, halves, clock):
     submit(competition, halves, "A", clock)
     before = head(competition)
 
-    def stopped() -> None:
+    def stopped():
         with opened(competition, writing=True) as ledger:
             ledger.append(clock(), "team", team="B", team_id="b")
             raise KeyboardInterrupt
@@ -211,9 +201,7 @@ def test_what_is_stopped_before_its_end_has_not_happened(
     assert submit(competition, halves, "B", clock).number == 2
 
 
-def test_a_copy_that_cannot_be_written_is_read(
-    entered: Competition, halves: Path, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_copy_that_cannot_be_written_is_read(entered, halves, clock, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
     assert verify(entered).problems == ()
     assert publish(entered, out=tmp_path / "out").csv.parent == tmp_path / "out"
@@ -221,15 +209,13 @@ def test_a_copy_that_cannot_be_written_is_read(
         submit(entered, halves, "A", clock)
 
 
-def restore(competition: Competition, file: Path) -> None:
+def restore(competition, file):
     shutil.rmtree(competition.private)
     with zipfile.ZipFile(file) as archive:
         archive.extractall(competition.root)  # the test's own archive
 
 
-def test_a_backup_restores_what_was_there(
-    entered: Competition, halves: Path, clock: Clock, tmp_path: Path
-) -> None:
+def test_a_backup_restores_what_was_there(entered, halves, clock, tmp_path):
     publish(entered)
     before, file = verify(entered), tmp_path / "backup.zip"
     os.utime(entered.private / "solution.csv", (0, 0))  # before what zips can date
@@ -246,7 +232,7 @@ def test_a_backup_restores_what_was_there(
     assert submit(entered, halves, "D", clock).number == 5
 
 
-def test_a_receipt_is_never_replaced(competition: Competition, halves: Path, clock: Clock) -> None:
+def test_a_receipt_is_never_replaced(competition, halves, clock):
     """Else the receipt of a row that was rolled back would no longer tell of it."""
     submit(competition, halves, "A", clock)
     path = receipt_file(competition, 2)
@@ -271,9 +257,7 @@ competition = Competition.open(sys.argv[1])
 
 
 @pytest.mark.parametrize("command", ["backup", "pack"])
-def test_what_is_killed_leaves_nothing_outside_and_is_swept_inside(
-    entered: Competition, tmp_path: Path, command: str
-) -> None:
+def test_what_is_killed_leaves_nothing_outside_and_is_swept_inside(entered, tmp_path, command):
     before = {path for path in tmp_path.rglob("*") if not path.is_relative_to(entered.root)}
     arguments = [sys.executable, "-c", KILLED, str(entered.root), command, str(tmp_path / "a.zip")]
     assert subprocess.run(arguments, check=False).returncode == -9

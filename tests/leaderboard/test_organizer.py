@@ -122,10 +122,10 @@ def test_a_team_learns_that_its_file_is_entered_whatever_stops_the_board(competi
 
 
 def test_whoever_interrupts_a_submission_looks_before_it_is_handed_in_again(competition, halves, monkeypatch):
-    def interrupted():
+    def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("unseen.cli.options.now", interrupted)
+    monkeypatch.setattr("leaderboard.submissions.registered", interrupted)
     result = run("score", competition.root, halves, "--team", "A", check=False)
     assert result.code == 2
     assert "only if `unseen history` does not list it" in result.text

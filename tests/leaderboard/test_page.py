@@ -14,7 +14,6 @@ from rules import with_fields
 
 from leaderboard.columns import Board
 from leaderboard.publish import leaderboard_html, leaderboard_markdown
-from submission import Competition
 
 HEAD = "c0ffee" * 10 + "cafe"
 VOID = {"meta", "rect", "path"}
@@ -25,7 +24,7 @@ PUBLIC = replace(BOARD, standings=LINES)
 class Page(HTMLParser):
     """The elements of a page: tags with attributes, text by tag; fails where tags do not match."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         super().__init__()
         self.open: list[str] = []
         self.tags: list[tuple[str, dict[str, str | None]]] = []
@@ -34,31 +33,31 @@ class Page(HTMLParser):
         self.close()
         assert self.open == []
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
         if tag not in VOID:
             self.open.append(tag)
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_startendtag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         if self.open:
             self.text.setdefault(self.open[-1], []).append(data)
 
-    def all(self, tag: str) -> list[dict[str, str | None]]:
+    def all(self, tag):
         """The attributes of every element of a tag."""
         return [attributes for name, attributes in self.tags if name == tag]
 
-    def cells(self) -> list[str]:
+    def cells(self):
         """The texts of the tables' cells that hold some."""
         return [cell.strip() for cell in self.text["td"] if cell.strip()]
 
 
-def test_the_page_shows_what_the_lines_hold(competition: Competition) -> None:
+def test_the_page_shows_what_the_lines_hold(competition):
     text = leaderboard_html(competition, [PUBLIC], HEAD)
     page = Page(text)
     assert page.text["bdi"] == ["Équipe & Cie"] * 2 + ["fd"]
@@ -75,7 +74,7 @@ def test_the_page_shows_what_the_lines_hold(competition: Competition) -> None:
     assert "chi-square" in text
 
 
-def test_a_long_interval_is_cut_with_an_arrow(competition: Competition) -> None:
+def test_a_long_interval_is_cut_with_an_arrow(competition):
     wide = replace(LINES[0], high=100.0)
     text = leaderboard_html(competition, [replace(PUBLIC, standings=(wide, LINES[1]))], HEAD)
     paths = [a["d"] for a in Page(text).all("path")]
@@ -83,7 +82,7 @@ def test_a_long_interval_is_cut_with_an_arrow(competition: Competition) -> None:
     assert "an arrow: it goes on" in text
 
 
-def test_teams_come_first_and_methods_are_folded_below(competition: Competition) -> None:
+def test_teams_come_first_and_methods_are_folded_below(competition):
     own = replace(LINES[1], name="my_method.MyMethod", kind="yours")
     text = leaderboard_html(competition, [replace(RUNNING, standings=(*LINES, own))], HEAD)
     page, (teams, methods) = Page(text), text.split("<details>", 1)
@@ -94,7 +93,7 @@ def test_teams_come_first_and_methods_are_folded_below(competition: Competition)
     assert "baseline" not in page.text["span"]
 
 
-def test_the_legend_explains_the_columns_that_are_there(competition: Competition) -> None:
+def test_the_legend_explains_the_columns_that_are_there(competition):
     full, running = (Page(leaderboard_html(competition, [board], HEAD)) for board in (PUBLIC, RUNNING))
     assert set(full.text["dt"]) < {*full.text["button"]}
     assert running.text["dt"] == ["Rank"]
@@ -104,7 +103,7 @@ def test_the_legend_explains_the_columns_that_are_there(competition: Competition
     ]
 
 
-def test_at_the_end_it_says_who_won_with_the_change_of_rank(competition: Competition) -> None:
+def test_at_the_end_it_says_who_won_with_the_change_of_rank(competition):
     first, last = (
         replace(LINES[0], name=name, rank=rank, public=replace(LINES[0], rank=3 - rank))
         for rank, name in ((1, "a"), (2, "b"))
@@ -137,9 +136,7 @@ def test_at_the_end_it_says_who_won_with_the_change_of_rank(competition: Competi
     assert leaderboard_markdown(competition, boards, HEAD).split("\n\n")[1] == "Final: a won."
 
 
-def test_a_hidden_competition_says_so_and_an_empty_board_says_how_to_hand_in(
-    competition: Competition,
-) -> None:
+def test_a_hidden_competition_says_so_and_an_empty_board_says_how_to_hand_in(competition):
     deadline = datetime(2026, 12, 31, 23, 59, tzinfo=timezone.utc)
     text = leaderboard_html(
         with_fields(competition, visibility="hidden", deadline=deadline),
@@ -152,7 +149,7 @@ def test_a_hidden_competition_says_so_and_an_empty_board_says_how_to_hand_in(
     assert "Deadline: 2026-12-31 23:59:00 UTC" in text
 
 
-def test_the_markdown_stands_between_name_and_ledger(competition: Competition) -> None:
+def test_the_markdown_stands_between_name_and_ledger(competition):
     boards = [replace(RUNNING, standings=()), Board("validation", LINES[1:], 2, 1.5)]
     blocks = leaderboard_markdown(competition, boards, "c0ffee").split("\n\n")
     assert blocks[0] == "**Two classifiers** (practice)"
@@ -164,7 +161,7 @@ def test_the_markdown_stands_between_name_and_ledger(competition: Competition) -
     assert blocks[-1] == "Ledger: `c0ffee`\n"
 
 
-def test_the_policy_allows_the_pages_own_style_and_script_alone(competition: Competition) -> None:
+def test_the_policy_allows_the_pages_own_style_and_script_alone(competition):
     page = Page(leaderboard_html(competition, [PUBLIC], HEAD))
     (policy,) = [a["content"] for a in page.all("meta") if a.get("http-equiv") == "Content-Security-Policy"]
     hashes = [
@@ -177,7 +174,7 @@ def test_the_policy_allows_the_pages_own_style_and_script_alone(competition: Com
     )
 
 
-def test_the_page_requests_nothing(competition: Competition) -> None:
+def test_the_page_requests_nothing(competition):
     text = leaderboard_html(competition, [PUBLIC], HEAD)
     names = {name for _, attributes in Page(text).tags for name in attributes}
     assert not names & {"src", "href", "srcset", "action", "data", "poster", "style"}
@@ -188,7 +185,7 @@ def test_the_page_requests_nothing(competition: Competition) -> None:
 @pytest.mark.parametrize(
     "name", ['<script>alert("1")</script>', "\"><img src=x onerror='a()'>", "{{ 7 * 7 }}"]
 )
-def test_hostile_names_are_text(competition: Competition, name: str) -> None:
+def test_hostile_names_are_text(competition, name):
     lines = tuple(replace(line, name=name) for line in LINES)
     hostile = with_fields(competition, name=name, source=name)
     page = Page(leaderboard_html(hostile, [replace(PUBLIC, standings=lines)], HEAD))

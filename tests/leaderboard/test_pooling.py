@@ -1,8 +1,6 @@
 """Pairs of teams that are alike: copies are named, teams with what the organizer predicted are not."""
 
 from collections.abc import Callable
-from datetime import datetime
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,17 +8,14 @@ from large import large_competition
 from predicted import as_predicted
 from rules import with_rules
 
-from leaderboard.audit import audit
-from leaderboard.pooling import own_parts
+from leaderboard.pooling import audit, own_parts
 from leaderboard.publish import publish
 from leaderboard.solutions import rescore
 from leaderboard.submissions import submit
-from submission import Competition, InvalidSubmission
-from submission.arrays import FloatArray
+from submission import InvalidSubmission
 from submission.predictions import write_predictions
 from submission.solution import solution_of
 
-Clock = Callable[[], datetime]
 Hand = Callable[..., None]
 RNG = np.random.default_rng(5)
 ERRORS = {name: RNG.normal(0, 0.05, 60) for name in ("atc", "doc", "own", "other", "noise")}
@@ -28,7 +23,7 @@ ERRORS = {name: RNG.normal(0, 0.05, 60) for name in ("atc", "doc", "own", "other
 
 
 @pytest.fixture
-def contest(tmp_path: Path) -> Competition:
+def contest(tmp_path):
     competition = large_competition(tmp_path / "contest", visibility="hidden")
     for name in ("atc", "doc"):
         write(competition, competition.root / f"submissions/{name}.csv", made(competition, name))
@@ -37,8 +32,8 @@ def contest(tmp_path: Path) -> Competition:
 
 
 @pytest.fixture
-def hand_in(contest: Competition, tmp_path: Path, clock: Clock) -> Hand:
-    def hand(team: str, *files: FloatArray) -> None:
+def hand_in(contest, tmp_path, clock):
+    def hand(team, *files):
         for values in files:
             write(contest, tmp_path / "file.csv", values)
             submit(contest, tmp_path / "file.csv", team, clock, new_team=True)
@@ -46,18 +41,16 @@ def hand_in(contest: Competition, tmp_path: Path, clock: Clock) -> Hand:
     return hand
 
 
-def made(contest: Competition, name: str) -> FloatArray:
+def made(contest, name):
     """Predictions with the errors of this name."""
     return np.array([row.prediction for row in solution_of(contest)]) + ERRORS[name]
 
 
-def write(contest: Competition, path: Path, values: FloatArray) -> None:
+def write(contest, path, values):
     write_predictions(path, dict(zip(contest.ids("test"), np.clip(values, 0, 1), strict=True)))
 
 
-def test_a_copy_is_named_though_it_is_blended_scaled_and_noisy(
-    contest: Competition, hand_in: Hand, clock: Clock
-) -> None:
+def test_a_copy_is_named_though_it_is_blended_scaled_and_noisy(contest, hand_in, clock):
     """Also where there is an invalid file, and a set that no longer counts."""
     own = made(contest, "own")
     hand_in("Ada", made(contest, "other"), own)
@@ -75,32 +68,28 @@ def test_a_copy_is_named_though_it_is_blended_scaled_and_noisy(
 
 @pytest.mark.parametrize("digits", [2, 3, 6])
 @pytest.mark.parametrize("share", [1, 0.3])
-def test_teams_with_the_same_known_method_or_blend_are_not_named(
-    contest: Competition, hand_in: Hand, digits: int, share: float
-) -> None:
+def test_teams_with_the_same_known_method_or_blend_are_not_named(contest, hand_in, digits, share):
     blend = share * made(contest, "atc") + (1 - share) * made(contest, "doc")
     hand_in("Ada", blend.round(digits))
     hand_in("Bob", blend.round(digits))
     assert audit(contest) == []
 
 
-def test_teams_that_are_right_for_different_reasons_are_not_named(
-    contest: Competition, hand_in: Hand
-) -> None:
+def test_teams_that_are_right_for_different_reasons_are_not_named(contest, hand_in):
     right = made(contest, "own") - ERRORS["own"]
     hand_in("Ada", right + 0.2 * ERRORS["own"], (right + 0.2 * ERRORS["own"]).round(2))
     hand_in("Bob", right + 0.2 * ERRORS["other"])
     assert audit(contest) == []
 
 
-def test_without_known_methods_nobody_is_named(contest: Competition, hand_in: Hand) -> None:
+def test_without_known_methods_nobody_is_named(contest, hand_in):
     (contest.root / "runs.csv").unlink()
     for team in ("Ada", "Bob"):
         hand_in(team, made(contest, "own"))
     assert audit(contest) == []
 
 
-def test_what_is_left_is_independent_of_what_is_known_and_of_a_constant() -> None:
+def test_what_is_left_is_independent_of_what_is_known_and_of_a_constant():
     known, files = RNG.uniform(0, 100, (3, 60)), RNG.uniform(0, 100, (4, 60))
     left = own_parts(files, known)
     assert left @ known.T == pytest.approx(0, abs=1e-9)

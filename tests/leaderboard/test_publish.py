@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -16,7 +16,7 @@ from predicted import as_predicted
 from rules import with_rules
 
 from leaderboard.methods import read_methods
-from leaderboard.publish import Published, organizer_table, publish
+from leaderboard.publish import organizer_table, publish
 from leaderboard.submissions import select, submit
 from submission import Competition, UnusableInput
 from submission.files import sha256
@@ -24,33 +24,32 @@ from submission.predictions import write_predictions
 from submission.scoretable import legend
 from submission.solution import solution_of, write_solution
 
-Clock = Callable[[], datetime]
 END = datetime(2027, 1, 1, tzinfo=timezone.utc)
 
 
-def rows(path: Path | None) -> list[dict[str, str]]:
+def rows(path):
     """The lines of a published CSV."""
     assert path is not None
     with path.open(newline="") as stream:
         return list(csv.DictReader(stream))
 
 
-def everything(published: Published) -> list[str]:
+def everything(published):
     """The published files, without the head of the ledger."""
     files = (published.csv, published.html, published.markdown)
     return [re.sub("[0-9a-f]{64}", "", file.read_text(encoding="utf-8")) for file in files]
 
 
 @pytest.fixture
-def large(tmp_path: Path) -> Competition:
+def large(tmp_path):
     return large_competition(tmp_path / "large")
 
 
 @pytest.fixture
-def hand_in(large: Competition, tmp_path: Path, clock: Clock) -> Callable[..., int]:
+def hand_in(large, tmp_path, clock):
     """Submit predictions that are off by so many points, with a seed; the number."""
 
-    def submitted(team: str, points: float, seed: int, part: str = "both") -> int:
+    def submitted(team, points, seed, part="both"):
         write_predictions(tmp_path / "file.csv", noisy(large, points, seed, part))
         return submit(Competition.open(large.root), tmp_path / "file.csv", team, clock).number
 
@@ -58,7 +57,7 @@ def hand_in(large: Competition, tmp_path: Path, clock: Clock) -> Callable[..., i
 
 
 @pytest.fixture
-def methods(competition: Competition, halves: Path, perfect: Path, clock: Clock) -> Competition:
+def methods(competition, halves, perfect, clock):
     """Two teams, the methods `constant` and `oracle` of the kit, and what is none."""
     submissions = competition.root / "submissions"
     write_predictions(submissions / "constant.csv", dict.fromkeys(competition.ids("test"), 0.6))
@@ -71,7 +70,7 @@ def methods(competition: Competition, halves: Path, perfect: Path, clock: Clock)
     return competition
 
 
-def test_in_practice_the_methods_stand_below_the_teams(methods: Competition) -> None:
+def test_in_practice_the_methods_stand_below_the_teams(methods):
     published = publish(methods)
     assert [(line.rank, line.name, line.score.rmse) for line in published.standings] == [
         (1, "Team B", 0.0),
@@ -87,7 +86,7 @@ def test_in_practice_the_methods_stand_below_the_teams(methods: Competition) -> 
     assert "Team B" in published._repr_html_()
 
 
-def test_after_the_end_they_have_all_scores(methods: Competition) -> None:
+def test_after_the_end_they_have_all_scores(methods):
     with pytest.raises(UnusableInput, match="give final too"):
         publish(methods, retired=True)
     published = publish(methods, END)
@@ -96,7 +95,7 @@ def test_after_the_end_they_have_all_scores(methods: Competition) -> None:
     assert {row["NoiseFloor"] for row in rows(published.csv)} == {"3.05"}  # of 9e-4 6.25e-4 1.6e-3 6e-4
 
 
-def test_in_hidden_competitions_they_stand_by_themselves_on_the_validation_sets(large: Competition) -> None:
+def test_in_hidden_competitions_they_stand_by_themselves_on_the_validation_sets(large):
     targets = large.public / "val/targets.csv"
     write_predictions(targets, {"cnn/val_a": 0.2, "cnn/val_b": 0.4}, column="target")
     sizes = {**large.sizes, "val": {"val_a": 100, "val_b": 200}}
@@ -121,13 +120,11 @@ def test_in_hidden_competitions_they_stand_by_themselves_on_the_validation_sets(
         publish(hidden)
 
 
-def test_publishing_twice_writes_the_same_files(methods: Competition) -> None:
+def test_publishing_twice_writes_the_same_files(methods):
     assert everything(publish(methods)) == everything(publish(methods))
 
 
-def test_intervals_and_ranks_are_published_after_the_end(
-    large: Competition, hand_in: Callable[..., int]
-) -> None:
+def test_intervals_and_ranks_are_published_after_the_end(large, hand_in):
     for seed, (team, points) in enumerate([("a", 9), ("b", 12), ("a", 4), ("c", 20), ("b", 6)]):
         hand_in(team, points, seed)
     published = publish(large)
@@ -140,7 +137,7 @@ def test_intervals_and_ranks_are_published_after_the_end(
         assert (line.best or 0) <= line.rank <= (line.worst or 0)
 
 
-def test_nothing_published_depends_on_private_rows(tmp_path: Path) -> None:
+def test_nothing_published_depends_on_private_rows(tmp_path):
     """The same public predictions with other private ones, and other private labels, give the same tables."""
     texts = []
     for number, points in enumerate((3.0, 30.0)):
@@ -157,9 +154,7 @@ def test_nothing_published_depends_on_private_rows(tmp_path: Path) -> None:
     assert texts[0] == texts[1]
 
 
-def test_private_scores_come_after_the_deadline_with_the_finals(
-    large: Competition, hand_in: Callable[..., int], clock: Clock
-) -> None:
+def test_private_scores_come_after_the_deadline_with_the_finals(large, hand_in, clock):
     deadline = datetime(2026, 3, 1, tzinfo=timezone.utc)
     with_rules(large, deadline=deadline)
     hand_in("a", 2, 0, "Public")  # private 0
@@ -184,18 +179,16 @@ def test_private_scores_come_after_the_deadline_with_the_finals(
     assert publish(competition, deadline).warnings == ()
 
 
-def test_publishing_ends_though_others_submit_all_the_time(
-    competition: Competition, halves: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_publishing_ends_though_others_submit_all_the_time(competition, halves, clock, monkeypatch):
     """One submission comes in while the table is written: it is written again; with more it ends anyway."""
     module, read = sys.modules["leaderboard.publish"], read_methods
     for coming, counted in ((1, 1), (9, 3)):
         left = iter(range(coming))
 
-        def busy(*arguments: object, left: Iterator[int] = left) -> object:
+        def busy(*arguments, left=left):
             if "test" in arguments and next(left, None) is not None:
                 submit(competition, halves, "Team A", clock)
-            return read(*arguments)  # type: ignore[arg-type]
+            return read(*arguments)
 
         with monkeypatch.context() as patch:
             patch.setattr(module, "read_methods", busy)
@@ -212,7 +205,7 @@ STRANGE: dict[str, Callable[[Path, Path], object]] = {
 
 
 @pytest.mark.parametrize("word", STRANGE)
-def test_files_that_are_no_method_of_the_kit_are_left_out(competition: Competition, word: str) -> None:
+def test_files_that_are_no_method_of_the_kit_are_left_out(competition, word):
     good = competition.root / "submissions/good.csv"
     write_predictions(good, dict.fromkeys(competition.ids("test"), 0.5))
     as_predicted(competition)
@@ -224,7 +217,7 @@ def test_files_that_are_no_method_of_the_kit_are_left_out(competition: Competiti
     assert warning.isprintable()
 
 
-def test_the_organizers_table_has_the_scores_by_group(competition: Competition) -> None:
+def test_the_organizers_table_has_the_scores_by_group(competition):
     """Targets: seen .9 .7 .8 .8, new .5 .3 .6 .1; constant .5; half: twice as near as the constant."""
     submissions = competition.root / "submissions"
     truth = {row.id: row.prediction for row in solution_of(competition)}
@@ -240,7 +233,7 @@ def test_the_organizers_table_has_the_scores_by_group(competition: Competition) 
     )
 
 
-def test_pairs_that_the_paired_test_parts_are_counted(tmp_path: Path) -> None:
+def test_pairs_that_the_paired_test_parts_are_counted(tmp_path):
     """Sets of a family each: `near` and `twin` err alike, `far` by ten points more."""
     competition = large_competition(tmp_path / "large")
     truth = dict.fromkeys(competition.ids("test"), 0.5)
@@ -256,9 +249,7 @@ def test_pairs_that_the_paired_test_parts_are_counted(tmp_path: Path) -> None:
     )
 
 
-def test_every_file_of_a_method_is_read_once(
-    competition: Competition, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_file_of_a_method_is_read_once(competition, monkeypatch):
     folder = competition.root / "submissions"
     for name in ("constant", "half"):
         write_predictions(folder / f"{name}.csv", dict.fromkeys(competition.ids("test"), 0.5))
@@ -266,7 +257,7 @@ def test_every_file_of_a_method_is_read_once(
     opened: list[str] = []
     real = os.open
 
-    def counted(path: str, *arguments: int, **named: int) -> int:
+    def counted(path, *arguments, **named):
         opened.append(str(path))
         return real(path, *arguments, **named)
 

@@ -1,30 +1,22 @@
-from collections.abc import Callable
-from datetime import datetime
-from pathlib import Path
-
 import pytest
 from rules import with_rules
 
-from leaderboard.ledger import Entry, opened
+from leaderboard.ledger import opened
 from leaderboard.publish import publish
 from leaderboard.solutions import corrected, counting_solution, newest_solution, rescore
 from leaderboard.submissions import submit
 from leaderboard.verify import verify
-from submission import Competition, UnusableInput
+from submission import UnusableInput
 from submission.scoring import validate
 from submission.solution import whole_solution
 
-Clock = Callable[[], datetime]
 
-
-def entries(competition: Competition) -> tuple[Entry, ...]:
+def entries(competition):
     with opened(competition) as ledger:
         return ledger.entries()
 
 
-def test_a_corrected_label_scores_every_submission_anew(
-    competition: Competition, halves: Path, perfect: Path, clock: Clock
-) -> None:
+def test_a_corrected_label_scores_every_submission_anew(competition, halves, perfect, clock):
     """Errors of halves, in points: public 40 0 30 10, private 20 20 30 40; the first becomes 0."""
     submit(competition, halves, "A", clock)
     submit(competition, perfect, "B", clock)
@@ -43,7 +35,7 @@ def test_a_corrected_label_scores_every_submission_anew(
     assert verify(competition).problems == ()
 
 
-def test_a_voided_set_counts_for_no_classifier(competition: Competition, halves: Path, clock: Clock) -> None:
+def test_a_voided_set_counts_for_no_classifier(competition, halves, clock):
     submit(competition, halves, "A", clock)
     rescore(competition, {}, {"test_0001", "test_0002"}, "mislabelled", clock)
     (entry,) = entries(competition)
@@ -71,22 +63,20 @@ def test_a_voided_set_counts_for_no_classifier(competition: Competition, halves:
         ({"cnn/test_0001": 0.9}, set(), "nothing would change"),
     ],
 )
-def test_what_cannot_be_corrected_changes_nothing(
-    competition: Competition, clock: Clock, labels: dict, voids: set, message: str
-) -> None:
+def test_what_cannot_be_corrected_changes_nothing(competition, clock, labels, voids, message):
     with pytest.raises(UnusableInput, match=message):
         rescore(competition, labels, voids, "r", clock)
     assert verify(competition).rows == 0
 
 
-def test_six_decimals_are_enough_for_a_label(competition: Competition, clock: Clock) -> None:
+def test_six_decimals_are_enough_for_a_label(competition, clock):
     sizes = {**competition.sizes, "test": dict.fromkeys(competition.sizes["test"], 600)}
     rows = whole_solution(competition)
     (found, *_) = corrected(with_rules(competition, sizes=sizes), rows, {"cnn/test_0001": 0.533333}, set())
     assert (found.id, found.prediction) == ("cnn/test_0001", 0.533333)
 
 
-def test_targets_of_the_other_track_are_no_shares(ood_competition: Competition) -> None:
+def test_targets_of_the_other_track_are_no_shares(ood_competition):
     rows = whole_solution(ood_competition)
     name = rows[0].id
     assert corrected(ood_competition, rows, {name: 0.1234567}, set())[0].prediction == 0.1234567

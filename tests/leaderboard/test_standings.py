@@ -26,34 +26,34 @@ from submission.scoretable import Families
 ROWS = 20
 
 
-def rng(seed: int = 0) -> np.random.Generator:
+def rng(seed=0):
     return np.random.Generator(np.random.Philox(key=[seed, 0]))
 
 
-def singles(count: int) -> Families:
+def singles(count):
     return Families.of([str(i) for i in range(count)], ["group"] * count)
 
 
-def team(number: int, name: str, rmse: float, errors: np.ndarray | None = None) -> Standing:
+def team(number, name, rmse, errors=None):
     errors = np.full(ROWS, rmse) if errors is None else errors
     return Standing(name, "team", Score(rmse, rmse / 2, 0.5, 10), errors, number, submissions=number)
 
 
-def baseline(name: str, rmse: float) -> Standing:
+def baseline(name, rmse):
     return Standing(name, "baseline", Score(rmse, 0.8 * rmse, math.nan, 10), np.full(ROWS, rmse))
 
 
-def ranked(*lines: Standing, decimals: int = 2) -> tuple[Standing, ...]:
+def ranked(*lines, decimals=2):
     return standings(lines, singles(ROWS), decimals)
 
 
-def test_equal_displayed_scores_share_a_rank_the_earlier_first() -> None:
+def test_equal_displayed_scores_share_a_rank_the_earlier_first():
     found = ranked(team(1, "d", 9.0), team(3, "b", 3.996), team(2, "c", 4.004), team(4, "a", 2.0))
     assert [(line.rank, line.name) for line in found] == [(1, "a"), (2, "c"), (2, "b"), (4, "d")]
     assert ranked() == ()
 
 
-def test_methods_stand_below_the_teams_without_a_rank() -> None:
+def test_methods_stand_below_the_teams_without_a_rank():
     kit = (baseline("constant", 10.0), baseline("fd", 5.0))
     found = ranked(*kit, team(1, "a", 5.0), team(2, "b", 2.5), team(3, "c", 20.0))
     assert [(line.rank, line.name, line.skill) for line in found] == [
@@ -67,7 +67,7 @@ def test_methods_stand_below_the_teams_without_a_rank() -> None:
     assert math.isnan(ranked(team(1, "a", 5.0))[0].skill)
 
 
-def test_numbers_are_published_rounded_and_intervals_hold_the_score() -> None:
+def test_numbers_are_published_rounded_and_intervals_hold_the_score():
     made = []
     for number in range(1, 30):
         errors = rng(number).normal(0, 5, ROWS)
@@ -82,7 +82,7 @@ def test_numbers_are_published_rounded_and_intervals_hold_the_score() -> None:
         assert 1 <= line.best <= line.rank <= line.worst <= 29
 
 
-def test_errors_that_are_all_alike_leave_nothing_open_and_equal_ones_everything() -> None:
+def test_errors_that_are_all_alike_leave_nothing_open_and_equal_ones_everything():
     first, second = ranked(team(1, "a", 2.0), team(2, "b", 3.0))
     assert (first.best, first.worst) == (1, 1)
     assert (second.best, second.worst) == (2, 2)
@@ -92,7 +92,7 @@ def test_errors_that_are_all_alike_leave_nothing_open_and_equal_ones_everything(
 
 
 @pytest.mark.parametrize(("rows", "families"), [(9, 9), (20, 5)])
-def test_few_rows_or_families_have_no_interval(rows: int, families: int) -> None:
+def test_few_rows_or_families_have_no_interval(rows, families):
     few = Families.of([str(i % families) for i in range(rows)], ["group"] * rows)
     (line,) = standings([team(1, "a", 5.0, np.full(rows, 5.0))], few, 2)
     assert math.isnan(line.low)
@@ -101,14 +101,14 @@ def test_few_rows_or_families_have_no_interval(rows: int, families: int) -> None
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=12))
-def test_ranks_are_those_of_scipy(values: list[int]) -> None:
+def test_ranks_are_those_of_scipy(values):
     rmse = np.array(values) / 10
     expected = stats.rankdata(rmse, method="min").tolist()
     assert competition_ranks(rmse, 1).tolist() == expected
     assert competition_ranks(np.stack([rmse, rmse + 0.001]), 2).tolist() == [expected] * 2
 
 
-def test_draws_keep_the_size_of_every_stratum() -> None:
+def test_draws_keep_the_size_of_every_stratum():
     """Three families of x and two of y are drawn each time: without x's spread, ranks are certain."""
     families = Families.of(list("abcde"), list("xxxyy"))
     sums = np.array([[5.0, 5.0, 5.0, 100.0, 100.0], [6.0, 6.0, 6.0, 100.0, 100.0]])
@@ -119,7 +119,7 @@ def test_draws_keep_the_size_of_every_stratum() -> None:
 
 @settings(max_examples=25)
 @given(st.lists(st.floats(-10, 10), min_size=2, max_size=9))
-def test_the_paired_test_is_scipys_exact_permutation_test(differences: list[float]) -> None:
+def test_the_paired_test_is_scipys_exact_permutation_test(differences):
     values = np.round(np.array(differences), 3)
     expected = stats.permutation_test(
         (values, np.zeros_like(values)),
@@ -132,7 +132,7 @@ def test_the_paired_test_is_scipys_exact_permutation_test(differences: list[floa
     )
 
 
-def test_with_many_families_the_paired_test_is_near_the_t_test() -> None:
+def test_with_many_families_the_paired_test_is_near_the_t_test():
     differences = rng(3).normal(0.3, 1, (20, 60))
     expected = stats.ttest_1samp(differences, 0, axis=1).pvalue
     against = [np.vstack([np.zeros(60), differences + shift]) for shift in (0, 100)]
@@ -143,7 +143,7 @@ def test_with_many_families_the_paired_test_is_near_the_t_test() -> None:
 
 
 @pytest.mark.parametrize("count", [9, 40])
-def test_with_gaps_a_pair_is_tested_on_the_rows_of_both(count: int) -> None:
+def test_with_gaps_a_pair_is_tested_on_the_rows_of_both(count):
     values = rng(4).normal([[0.0], [0.0], [0.5], [0.0]], 1, (4, count))
     values[rng(5).random(values.shape) < 0.2] = np.nan
     found = sign_test(values, singles(count), rng())
@@ -155,14 +155,14 @@ def test_with_gaps_a_pair_is_tested_on_the_rows_of_both(count: int) -> None:
 
 
 @given(st.lists(st.floats(0, 1), max_size=9))
-def test_holms_adjustment_is_its_definition(values: list[float]) -> None:
+def test_holms_adjustment_is_its_definition(values):
     for value, found in zip(values, holm(np.array(values)), strict=True):
         below = sorted(other for other in values if other <= value)
         steps = [(len(values) - rank) * other for rank, other in enumerate(below)]
         assert found == pytest.approx(min(max(steps), 1.0))
 
 
-def test_a_pair_is_apart_exactly_where_no_group_has_both() -> None:
+def test_a_pair_is_apart_exactly_where_no_group_has_both():
     draw = rng(7)
     for lines in range(12):
         apart = np.triu(draw.random((lines, lines)) < draw.random(), 1)
@@ -173,7 +173,7 @@ def test_a_pair_is_apart_exactly_where_no_group_has_both() -> None:
         assert not any(one < other for one in sets for other in sets)
 
 
-def test_lines_far_apart_share_no_group_and_twins_one() -> None:
+def test_lines_far_apart_share_no_group_and_twins_one():
     base = rng(8).normal(0, 5, 40)
     errors = [base, base + rng(9).normal(0, 0.1, 40), base + 20, base + 60]
     lines = [team(number, str(number), number, each) for number, each in enumerate(errors)]
@@ -183,7 +183,7 @@ def test_lines_far_apart_share_no_group_and_twins_one() -> None:
     assert rank_groups(lines, few) == [(1,)] * 4
 
 
-def test_lines_beyond_the_first_have_no_group() -> None:
+def test_lines_beyond_the_first_have_no_group():
     errors = rng(10).normal(0, 5, (MOST + 2, ROWS))
     groups = rank_groups([team(i, str(i), i, each) for i, each in enumerate(errors)], singles(ROWS))
     assert [i for i, mine in enumerate(groups) if not mine] == [MOST, MOST + 1]

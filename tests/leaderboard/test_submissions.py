@@ -4,7 +4,6 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from predicted import as_predicted
 from rules import with_rules
 
 from leaderboard.events import Team
-from leaderboard.ledger import Entry, opened
+from leaderboard.ledger import opened
 from leaderboard.publish import publish
 from leaderboard.solutions import rescore
 from leaderboard.submissions import check_open, select, submit
@@ -23,18 +22,17 @@ from leaderboard.verify import verify
 from submission import Competition, InvalidSubmission, UnusableInput
 from submission.predictions import write_predictions
 
-Clock = Callable[[], datetime]
 NOON = datetime(2026, 5, 10, 12, tzinfo=timezone.utc)
 HOUR = timedelta(hours=1)
 TEAM = Team("ta", ("a",), "ta")
 
 
-def entries(competition: Competition) -> tuple[Entry, ...]:
+def entries(competition):
     with opened(competition) as ledger:
         return ledger.entries()
 
 
-def test_a_submission_is_scored_and_entered(competition: Competition, halves: Path, clock: Clock) -> None:
+def test_a_submission_is_scored_and_entered(competition, halves, clock):
     found = submit(competition, halves, "Team A", clock)
     assert (found.number, found.score, found.rows, found.left, found.created) == (1, 25.5, 4, None, True)
     (row,) = entries(competition)
@@ -50,9 +48,7 @@ def test_a_submission_is_scored_and_entered(competition: Competition, halves: Pa
     assert (again.same, again.created) == (1, False)
 
 
-def test_an_invalid_submission_is_entered_and_counts(
-    competition: Competition, halves: Path, clock: Clock
-) -> None:
+def test_an_invalid_submission_is_entered_and_counts(competition, halves, clock):
     limited = with_rules(competition, daily_limit=3)
     halves.write_text(halves.read_text().replace("0.5", "nan"))
     with pytest.raises(InvalidSubmission, match=r"8 problems; entered as submission 1; .*, 2 left today\n"):
@@ -82,9 +78,7 @@ def test_ten_invalid_files_a_day_are_free_where_the_organizer_lets_them_be(
 
 
 @pytest.mark.parametrize("team", ["F.D.", "Constant", "Ｏｒａ－A", "Ours", "С0Т"])
-def test_no_team_takes_the_name_of_a_baseline(
-    competition: Competition, halves: Path, clock: Clock, team: str
-) -> None:
+def test_no_team_takes_the_name_of_a_baseline(competition, halves, clock, team):
     """Neither of one that the organizer predicted nor of the kit's others."""
     own = competition.root / "submissions/ours.csv"
     write_predictions(own, dict.fromkeys(competition.ids("test"), 0.4))
@@ -94,9 +88,7 @@ def test_no_team_takes_the_name_of_a_baseline(
     assert entries(competition) == ()
 
 
-def test_no_team_takes_a_name_that_reads_like_another_teams(
-    competition: Competition, halves: Path, clock: Clock
-) -> None:
+def test_no_team_takes_a_name_that_reads_like_another_teams(competition, halves, clock):
     submit(competition, halves, "A", clock)
     for team in ("A.", "(a)", "a ."):
         with pytest.raises(UnusableInput, match="reads like team 'A'"):
@@ -107,9 +99,7 @@ def test_no_team_takes_a_name_that_reads_like_another_teams(
         submit(competition, halves, "team 1597333", clock)
 
 
-def test_a_hidden_competition_takes_registered_teams_alone(
-    competition: Competition, halves: Path, clock: Clock
-) -> None:
+def test_a_hidden_competition_takes_registered_teams_alone(competition, halves, clock):
     hidden = with_rules(competition, visibility="hidden")
     assert submit(hidden, halves, " Ada  Lovelace", clock, new_team=True).created
     assert not submit(hidden, halves, "ada lovelace", clock, new_team=True).created
@@ -122,7 +112,7 @@ def test_a_hidden_competition_takes_registered_teams_alone(
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe", "device", "folder"])
-def test_only_a_regular_file_is_handed_in(competition: Competition, halves: Path, kind: str) -> None:
+def test_only_a_regular_file_is_handed_in(competition, halves, kind):
     """A link might lead to another team's file, and to open a pipe would wait for a writer."""
     path = halves.with_name("mine.csv")
     if kind == "link":
@@ -138,9 +128,7 @@ def test_only_a_regular_file_is_handed_in(competition: Competition, halves: Path
     assert entries(competition) == ()
 
 
-def test_messages_do_not_depend_on_hidden_labels(
-    competition: Competition, halves: Path, clock: Clock, tmp_path: Path
-) -> None:
+def test_messages_do_not_depend_on_hidden_labels(competition, halves, clock, tmp_path):
     halves.write_text(halves.read_text().replace("0.5", "2", 1))
     other, seen = Competition.open(shutil.copytree(competition.root, tmp_path / "other")), []
     rescore(other, {"cnn/test_0001": 0.1, "cnn/test_0002": 0.9}, (), "r", clock)
@@ -151,7 +139,7 @@ def test_messages_do_not_depend_on_hidden_labels(
     assert seen[0] == seen[1]
 
 
-def test_days_are_those_of_utc_and_the_total_bounds_too(competition: Competition) -> None:
+def test_days_are_those_of_utc_and_the_total_bounds_too(competition):
     assert check_open(competition, TEAM, [NOON] * 10_000, NOON) is None
     limited = with_rules(competition, daily_limit=2, total_limit=4)
     earlier = [NOON - 13 * HOUR] * 2
@@ -167,9 +155,7 @@ def test_days_are_those_of_utc_and_the_total_bounds_too(competition: Competition
         check_open(with_rules(competition, deadline=NOON), TEAM, [], far_east)
 
 
-def test_only_a_teams_own_valid_submissions_can_be_chosen(
-    competition: Competition, halves: Path, perfect: Path, clock: Clock
-) -> None:
+def test_only_a_teams_own_valid_submissions_can_be_chosen(competition, halves, perfect, clock):
     submit(competition, halves, "Team A", clock)
     submit(competition, perfect, "B", clock)
     halves.write_text("")
@@ -198,21 +184,21 @@ HISTORY = st.lists(st.tuples(st.integers(0, 8), EVENTS), max_size=14)
 class Model:
     """Who submitted what and when, and who chose what, in plain lists."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.made: list[tuple[str, datetime, float | None]] = []
         self.chosen: dict[str, list[int]] = {}
 
-    def may_submit(self, team: str, now: datetime) -> bool:
+    def may_submit(self, team, now):
         times = [time for other, time, _ in self.made if other == team]
         today = [time for time in times if time.date() == now.date()]
         return now < END and len(times) < TOTAL and len(today) < DAY
 
-    def may_select(self, team: str, numbers: list[int], now: datetime) -> bool:
+    def may_select(self, team, numbers, now):
         own = {i: value for i, (other, _, value) in enumerate(self.made, 1) if other == team}
         valid = {i for i, value in own.items() if value is not None}
         return now < END and bool(own) and len(set(numbers)) == len(numbers) and set(numbers) <= valid
 
-    def finals(self, entries: tuple[Entry, ...]) -> set[int]:
+    def finals(self, entries):
         found: set[int] = set()
         for team in "ab":
             valid = [e for e in entries if e.team.lower() == team and e.public is not None]
@@ -221,19 +207,19 @@ class Model:
         return found
 
 
-def play(competition: Competition, model: Model, kind: str, what: str, value: object, now: datetime) -> None:
+def play(competition, model, kind, what, value, now):
     """One event, which must be taken where the model allows it and be refused where not."""
     path, done = competition.root.with_name("mine.csv"), True
     try:
         if kind == "submit":
-            write_predictions(path, dict.fromkeys(competition.ids("test"), 0.5 if value is None else value))  # type: ignore[arg-type]
+            write_predictions(path, dict.fromkeys(competition.ids("test"), 0.5 if value is None else value))
             if value is None:
                 path.write_text("nothing")
             submit(competition, path, what, lambda: now)
         elif kind == "select":
-            select(competition, what, value, lambda: now)  # type: ignore[arg-type]
+            select(competition, what, value, lambda: now)
         else:
-            rescore(competition, {what: value}, set(), "why", lambda: now)  # type: ignore[dict-item]
+            rescore(competition, {what: value}, set(), "why", lambda: now)
     except InvalidSubmission:
         assert value is None
     except UnusableInput:
@@ -241,16 +227,16 @@ def play(competition: Competition, model: Model, kind: str, what: str, value: ob
     team = what.lower()
     if kind == "submit":
         assert done == model.may_submit(team, now)
-        model.made += [(team, now, value)] if done else []  # type: ignore[list-item]
+        model.made += [(team, now, value)] if done else []
     elif kind == "select":
-        assert done == model.may_select(team, value, now)  # type: ignore[arg-type]
+        assert done == model.may_select(team, value, now)
         if done:
-            model.chosen[team] = value  # type: ignore[assignment]
+            model.chosen[team] = value
 
 
 @settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=HISTORY)
-def test_any_history_is_kept_whole(competition: Competition, events: list) -> None:
+def test_any_history_is_kept_whole(competition, events):
     """What the ledger tells is what a plain list of events tells."""
     with tempfile.TemporaryDirectory() as folder:
         played = Competition.open(shutil.copytree(competition.root, Path(folder) / "contest"))

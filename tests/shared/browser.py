@@ -4,7 +4,7 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -53,33 +53,28 @@ def run_in_page(page: str, script: str, folder: Path, *flags: str) -> dict[str, 
     return found
 
 
-def screenshots(
-    page: str, heights: Mapping[int, int], folder: Path, name: str, work: Path, *flags: str
-) -> list[Path]:
-    """Write ``<folder>/<name>-<width>.png`` for each width, of its height in pixels, and return the paths."""
-    (work / "page.html").write_text(page, encoding="utf-8")
+def screenshots(folder: Path, shown: Sequence[tuple[str, int, int]], *flags: str) -> list[Image.Image]:
+    """Returns pictures of pages of a folder, each by its file, its width and its height in pixels."""
     frames = [
-        f'<iframe src="page.html" style="border:0;float:left" width="{width}" height="{height}"></iframe>'
-        for width, height in heights.items()
+        f'<iframe src="{file}" style="border:0;float:left" width="{width}" height="{height}"></iframe>'
+        for file, width, height in shown
     ]
-    beside = work / "beside.html"
-    size = sum(heights), max(heights.values())
+    beside, shot = folder / "beside.html", folder / "beside.png"
+    size = sum(width for _, width, _ in shown), max(height for *_, height in shown)
     body = f'<body style="margin:0;width:{size[0]}px">{"".join(frames)}</body>'
     beside.write_text(f'<!DOCTYPE html><meta charset="utf-8">{body}', encoding="utf-8")
     assert CHROMIUM is not None
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", *flags]
-    options += [f"--user-data-dir={work}/profile", "--allow-file-access-from-files"]
+    options += [f"--user-data-dir={folder}/profile", "--allow-file-access-from-files"]
     options += ["--virtual-time-budget=5000", f"--window-size={size[0]},{size[1]}"]
-    shot = work / "beside.png"
     command = [CHROMIUM, *options, f"--screenshot={shot}", beside.as_uri()]
     subprocess.run(command, capture_output=True, check=True, timeout=120)
-    written, left = [], 0
+    pictures, left = [], 0
     with Image.open(shot) as picture:
-        for width, height in heights.items():
-            written.append(folder / f"{name}-{width}.png")
-            picture.crop((left, 0, left + width, height)).save(written[-1], compress_level=1)
+        for _, width, height in shown:
+            pictures.append(picture.crop((left, 0, left + width, height)))
             left += width
-    return written
+    return pictures
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ so does ``UNSEEN_DATA=``, which names the real data.
 
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -85,8 +86,8 @@ def run_page(page: Path, folder: Path) -> str:
 
 
 def run_line(line: str, folder: Path) -> str:
-    """Run a shell line: plain ``unseen ...``, several after one another or with an ``|| echo``, in this process,
-    anything else in bash.
+    """Run a shell line: plain ``unseen ...``, several after one another or with an ``|| echo``, and scripts of the
+    page in this process, anything else in bash.
     """
     first, _, otherwise = line.partition(" || ")
     commands = [shlex.split(part, comments=True) for part in first.split(" && ")]
@@ -96,6 +97,9 @@ def run_line(line: str, folder: Path) -> str:
             assert otherwise.startswith("echo "), line
             assert any(each.code for each in done), f"{line}: nothing fails"
         return "".join(each.text for each in done)
+    if script := re.fullmatch(r"python (\w+\.py)", line):
+        runpy.run_path(str(folder / script[1]), run_name="__main__")
+        return ""
     python = str(Path(sys.executable).parent)
     environment = {
         **os.environ,

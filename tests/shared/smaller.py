@@ -14,8 +14,8 @@ from starter.data.sources.splits import Splits
 from starter.models.classifiers.train import Training, train
 from submission import Competition
 
-MOST = {"train_sets": 10, "val_sets": 4, "test_sets": 8, "set_size": 50}
-MIXES = {**MOST, "set_size": 80}
+MOST = {"train_sets": 10, "val_sets": 4, "test_sets": 6, "set_size": 40}
+MIXES = {**MOST, "set_size": 60}
 
 
 def smaller(folder: Path, settings: Settings, *others: object, **named: object) -> Competition:
@@ -26,7 +26,7 @@ def smaller(folder: Path, settings: Settings, *others: object, **named: object) 
 
 
 def shorter(asked: Training, *others: object) -> str:
-    """Train for one epoch, on the first thousand images at most, and test on as many of each part."""
+    """Train for one epoch, on the first 300 images at most, and test on as many of each part."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("starter.models.classifiers.train.load_source", _some)
         return train(replace(asked, epochs=1), *others)  # type: ignore[arg-type]
@@ -36,6 +36,6 @@ def _some(*source: object) -> Splits:
     splits = load_source(*source)  # type: ignore[arg-type]
     parts = ("train", "reference", "meta_base", "val_base", "test_base")
     first = {
-        part: getattr(splits, part).take(np.arange(min(1000, len(getattr(splits, part))))) for part in parts
+        part: getattr(splits, part).take(np.arange(min(300, len(getattr(splits, part))))) for part in parts
     }
     return replace(splits, **first)

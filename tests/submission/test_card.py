@@ -6,18 +6,17 @@ from importlib.metadata import version
 import pytest
 from rules import with_fields
 
-from submission import Competition
 from submission.card import archive_readme, croissant, data_card
 
 
-def test_what_a_competition_lacks_is_not_made_up(competition: Competition) -> None:
+def test_what_a_competition_lacks_is_not_made_up(competition):
     """The one of made-up numbers has no licences and no meta-train targets."""
     assert "\nglyphs: not stated\n" in data_card(competition)
     document = json.loads(croissant(competition))
     assert [record["name"] for record in document["recordSet"]] == ["val_targets", "sample_submission"]
 
 
-def test_names_are_no_mark_up(competition: Competition) -> None:
+def test_names_are_no_mark_up(competition):
     odd = with_fields(competition, name="<script>|x", source="```")
     lines = data_card(odd).splitlines()
     assert lines[0] == "# \\<script\\>\\|x"
@@ -26,7 +25,7 @@ def test_names_are_no_mark_up(competition: Competition) -> None:
     assert json.loads(croissant(odd))["name"] == "<script>|x"
 
 
-def test_the_readme_has_the_rules_the_format_and_whom_to_ask(competition: Competition) -> None:
+def test_the_readme_has_the_rules_the_format_and_whom_to_ask(competition):
     sample = competition.file("sample_submission.csv").read_text().splitlines()
     asked = {**competition.settings, "contact": "ada@example.org"}
     limited = with_fields(competition, daily_limit=5, deadline=None, decimals=1, settings=asked)
@@ -45,5 +44,5 @@ def test_the_readme_has_the_rules_the_format_and_whom_to_ask(competition: Compet
 @pytest.mark.parametrize(
     ("made", "command"), [("competition", "my_method  "), ("ood_competition", "my_method --track ood  ")]
 )
-def test_the_readme_has_the_command_for_a_method_of_its_track(request, made, command) -> None:
+def test_the_readme_has_the_command_for_a_method_of_its_track(request, made, command):
     assert f"\nunseen new-method {command}" in archive_readme(request.getfixturevalue(made))

@@ -18,13 +18,13 @@ TWO = {"a": 1, "b": 1}
 ZEROS = "0" * 64
 
 
-def changed(competition: Competition, **fields: object) -> None:
+def changed(competition, **fields):
     """Write other values into competition.json."""
     path = competition.public / "competition.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
 
 
-def test_opening_gives_what_was_saved(competition: Competition, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_opening_gives_what_was_saved(competition, monkeypatch):
     before = (competition.public / "competition.json").read_bytes()
     competition.save()
     assert (competition.public / "competition.json").read_bytes() == before
@@ -34,14 +34,14 @@ def test_opening_gives_what_was_saved(competition: Competition, monkeypatch: pyt
     assert Competition.open("comp").public == Path("comp/public")
 
 
-def test_sets_keep_their_order_and_ids_go_by_subject(competition: Competition) -> None:
+def test_sets_keep_their_order_and_ids_go_by_subject(competition):
     assert competition.sets("val") == ("val_b", "val_a")
     assert competition.ids("val") == ("cnn/val_b", "cnn/val_a", "vit:b/val_b", "vit:b/val_a")
     found = read_targets(competition, "val")
     assert (tuple(found), [*found.values()]) == (competition.ids("val"), [0.1, 0.2, 0.3, 0.5])
 
 
-def test_the_description_names_what_matters(competition: Competition) -> None:
+def test_the_description_names_what_matters(competition):
     lines = competition.describe().splitlines()
     assert lines[:7] == [
         "Two classifiers",
@@ -57,7 +57,7 @@ def test_the_description_names_what_matters(competition: Competition) -> None:
     assert "\x1b" not in odd
 
 
-def test_the_rules_are_kept_and_described(competition: Competition) -> None:
+def test_the_rules_are_kept_and_described(competition):
     deadline = datetime(2026, 12, 31, 11, 59, 58, tzinfo=timezone.utc)
     rules = {"daily_limit": 5, "total_limit": 1000, "deadline": deadline, "decimals": 1}
     with_fields(competition, **rules).save()
@@ -68,7 +68,7 @@ def test_the_rules_are_kept_and_described(competition: Competition) -> None:
         assert rule in text
 
 
-def test_a_file_is_handed_out_only_as_it_was_built(competition: Competition) -> None:
+def test_a_file_is_handed_out_only_as_it_was_built(competition):
     path = competition.public / "sample_submission.csv"
     assert competition.file("sample_submission.csv") == path
     path.write_text("id,prediction\n")
@@ -93,7 +93,7 @@ def test_a_file_is_handed_out_only_as_it_was_built(competition: Competition) -> 
         ("private/build.json", "{", ""),
     ],
 )
-def test_nobody_is_scored_with_a_changed_file(competition, file: str, old: str, new: str) -> None:
+def test_nobody_is_scored_with_a_changed_file(competition, file, old, new):
     path = competition.root / file
     path.write_text(path.read_text().replace(old, new))
     mend = r"restore it from a backup, or remove .*competition\.json and run the same `unseen build` again"
@@ -101,13 +101,11 @@ def test_nobody_is_scored_with_a_changed_file(competition, file: str, old: str, 
         solution_of(Competition.open(competition.root))
 
 
-def test_stopped_before_the_description_is_written_the_competition_is_not_finished(
-    competition: Competition, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stopped_before_the_description_is_written_the_competition_is_not_finished(competition, monkeypatch):
     (competition.public / "competition.json").unlink()
     (competition.private / "build.json").unlink()
 
-    def stop(path: Path, text: str) -> None:
+    def stop(path, text):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
@@ -121,7 +119,7 @@ def test_stopped_before_the_description_is_written_the_competition_is_not_finish
     assert len(solution_of(Competition.open(competition.root))) == 8
 
 
-def test_a_participants_copy_says_who_can_score(competition: Competition) -> None:
+def test_a_participants_copy_says_who_can_score(competition):
     (competition.private / "solution.csv").unlink()
     with pytest.raises(UnusableInput, match=r"solution\.csv is missing: restore it from a backup"):
         competition.require_private()
@@ -141,13 +139,13 @@ def test_a_participants_copy_says_who_can_score(competition: Competition) -> Non
         ("half", "unseen build"),
     ],
 )
-def test_another_folder_is_refused(competition: Competition, folder: str, problem: str) -> None:
+def test_another_folder_is_refused(competition, folder, problem):
     (competition.root.parent / "half" / "private").mkdir(parents=True)
     with pytest.raises(UnusableInput, match=problem):
         Competition.open(competition.root.parent / folder)
 
 
-def test_a_folder_of_another_format_is_told_its_release(competition: Competition) -> None:
+def test_a_folder_of_another_format_is_told_its_release(competition):
     """Format 1 had other fields, and this kit's are missing there: none of that is damage."""
     path = competition.public / "competition.json"
     for form, release in ((1, r"release 1\.0\.0"), (3, "the newer release that built it")):
@@ -158,7 +156,7 @@ def test_a_folder_of_another_format_is_told_its_release(competition: Competition
 
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "\xff", "[]"])
-def test_a_damaged_description_is_refused(competition: Competition, text: str) -> None:
+def test_a_damaged_description_is_refused(competition, text):
     (competition.public / "competition.json").write_bytes(text.encode("latin-1"))
     with pytest.raises(UnusableInput, match=r"competition\.json is damaged"):
         Competition.open(competition.root)
@@ -187,7 +185,7 @@ def test_a_damaged_description_is_refused(competition: Competition, text: str) -
         ("colour" * 10**5, "red"),
     ],
 )
-def test_a_wrong_field_is_named_in_one_line(competition: Competition, field: str, value: object) -> None:
+def test_a_wrong_field_is_named_in_one_line(competition, field, value):
     changed(competition, **{field: value})
     twice = "|twice" if field == "sizes" else ""
     damage = rf"competition.json is damaged: .*({field[:6]}{twice})"

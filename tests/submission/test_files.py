@@ -2,7 +2,6 @@
 
 import os
 import time
-from pathlib import Path
 
 import pytest
 
@@ -10,7 +9,7 @@ from submission.errors import InvalidSubmission, UnusableInput
 from submission.files import read_text, replacing, sweep, write_text
 
 
-def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+def test_a_file_is_replaced_whole(tmp_path):
     path = tmp_path / "deep" / "a.txt"
     write_text(path, "one\n")
     write_text(path, "zwö\n")
@@ -22,11 +21,11 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stop", [OSError(28, "No space left on device"), KeyboardInterrupt()])
-def test_an_interrupted_write_leaves_the_old_file_and_no_other(tmp_path: Path, stop: BaseException) -> None:
+def test_an_interrupted_write_leaves_the_old_file_and_no_other(tmp_path, stop):
     path = tmp_path / "a.txt"
     path.write_text("old")
 
-    def interrupted() -> None:
+    def interrupted():
         with replacing(path) as temporary:
             temporary.write_text("half")
             raise stop
@@ -37,7 +36,7 @@ def test_an_interrupted_write_leaves_the_old_file_and_no_other(tmp_path: Path, s
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_what_killed_runs_left_is_swept_and_nothing_else(tmp_path: Path) -> None:
+def test_what_killed_runs_left_is_swept_and_nothing_else(tmp_path):
     killed = {".a.csv.12ab34cd.tmp", "deep/in/.b.npz.12ab34cd.tmp", ".l.sqlite.12ab34cd.tmp-wal"}
     killed.add("deep/.tmps5Ha1w")  # of safetensors
     others = {".new.12ab34cd.tmp", "c.tmp", "kept/.f.12ab34cd.tmp", ".tmps5"}
@@ -66,7 +65,7 @@ def test_text_has_plain_line_ends_or_is_refused(tmp_path):
             read_text(path)
 
 
-def test_the_message_of_a_submission_shows_ten_problems_of_a_kind_and_a_count() -> None:
+def test_the_message_of_a_submission_shows_ten_problems_of_a_kind_and_a_count():
     outside = [f"line {number}, id 's/{number}': prediction '2' is outside" for number in range(2, 17)]
     error = InvalidSubmission("mine.csv", [*outside, "id 's/3' is missing"])
     first, *lines, more, last = str(error).split("\n")

@@ -11,7 +11,7 @@ from submission.scoring import validate
     st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,79}", fullmatch=True),
     st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}", fullmatch=True),
 )
-def test_an_id_splits_into_what_it_was_made_of(subject: str, set_name: str) -> None:
+def test_an_id_splits_into_what_it_was_made_of(subject, set_name):
     assert split_id(make_id(subject, set_name)) == (subject, set_name)
 
 
@@ -26,7 +26,7 @@ def test_an_id_splits_into_what_it_was_made_of(subject: str, set_name: str) -> N
         (split_id, "is not an id", ["a", "a/", "/a", "a/b/c", "a/b:c"]),
     ],
 )
-def test_other_names_of_sets_and_ids_are_refused(check, wrong, names) -> None:
+def test_other_names_of_sets_and_ids_are_refused(check, wrong, names):
     for name in names:
         with pytest.raises(ValueError, match=wrong):
             check(name)

@@ -22,7 +22,7 @@ PREDICTIONS = {"m/a": 0.5, "m/b": 0.75, "m/c": 0.25, "n/a": 0.25, "n/b": 0.5, "n
 TARGETS = {"m/a": 0.5, "m/b": 0.5, "m/c": 0.25, "n/a": 0.5, "n/b": 0.25, "n/c": 0.75}
 
 
-def test_a_score_worked_out_by_hand() -> None:
+def test_a_score_worked_out_by_hand():
     """Errors 0, 25, 0, 25, 25, 75 points. Spearman of m: ranks 2 3 1 and 2.5 2.5 1; of n: -1."""
     found = score(PREDICTIONS, TARGETS)
     assert found.rmse == pytest.approx(math.sqrt((3 * 625 + 5625) / 6), abs=1e-12)
@@ -31,7 +31,7 @@ def test_a_score_worked_out_by_hand() -> None:
     assert found.n == 6
 
 
-def test_spearman_is_undefined_as_soon_as_it_is_for_one_subject() -> None:
+def test_spearman_is_undefined_as_soon_as_it_is_for_one_subject():
     constant = {**TARGETS, "n/a": 0.5, "n/b": 0.5, "n/c": 0.5}
     assert math.isnan(score(constant, TARGETS).spearman)
     two = {name: value for name, value in TARGETS.items() if name != "n/c"}
@@ -43,7 +43,7 @@ def test_spearman_is_undefined_as_soon_as_it_is_for_one_subject() -> None:
         lambda n: st.tuples(*[st.lists(st.integers(0, 6), min_size=n, max_size=n)] * 2)
     )
 )
-def test_spearman_agrees_with_scipy(pair: tuple[list[int], list[int]]) -> None:
+def test_spearman_agrees_with_scipy(pair):
     x, y = pair
     found = spearman(x, y)
     if len(set(x)) == 1 or len(set(y)) == 1:
@@ -53,7 +53,7 @@ def test_spearman_agrees_with_scipy(pair: tuple[list[int], list[int]]) -> None:
         assert -1 <= found <= 1
 
 
-def test_skill_and_its_bounds() -> None:
+def test_skill_and_its_bounds():
     assert skill(0, 10) == 1
     assert skill(10, 10) == 0
     assert skill(20, 10) == -3

@@ -2,7 +2,6 @@
 
 import os
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,13 +16,11 @@ LISTED = ("sample_submission.csv", "val/targets.csv")
 
 
 @pytest.fixture
-def packed(competition: Competition, tmp_path: Path) -> Path:
+def packed(competition, tmp_path):
     return write_archive(competition, tmp_path / "out" / "comp.zip")
 
 
-def test_it_unpacks_once_to_a_participants_copy_in_the_working_folder(
-    competition: Competition, packed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_unpacks_once_to_a_participants_copy_in_the_working_folder(competition, packed, monkeypatch):
     monkeypatch.chdir(packed.parent)
     copy = Competition.open(unpacked("comp.zip"))
     assert with_fields(copy, root=competition.root) == competition
@@ -48,9 +45,7 @@ def test_it_unpacks_once_to_a_participants_copy_in_the_working_folder(
         (None, "no item named 'public/competition.json'"),
     ],
 )
-def test_another_zip_is_refused(
-    packed: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[bytes], bytes] | None, word: str
-) -> None:
+def test_another_zip_is_refused(packed, monkeypatch, change, word):
     monkeypatch.chdir(packed.parent)
     with zipfile.ZipFile(packed) as archive, zipfile.ZipFile("other.zip", "w") as other:
         for name in archive.namelist():
@@ -74,9 +69,7 @@ def test_another_zip_is_refused(
 
 
 @pytest.mark.parametrize(("room", "word"), [(1 << 40, "more than a competition's"), (9, "make room")])
-def test_an_archive_that_is_too_large_is_not_unpacked(
-    packed: Path, monkeypatch: pytest.MonkeyPatch, room: int, word: str
-) -> None:
+def test_an_archive_that_is_too_large_is_not_unpacked(packed, monkeypatch, room, word):
     """A competition's own archive needs room alone; zeros take a thousandth of their size."""
     monkeypatch.chdir(packed.parent)
     monkeypatch.setattr("submission.pack.shutil.disk_usage", lambda _: SimpleNamespace(free=room))
@@ -88,7 +81,7 @@ def test_an_archive_that_is_too_large_is_not_unpacked(
     assert not Path("unseen-comp").exists()
 
 
-def test_repeated_it_has_the_same_bytes(competition: Competition, packed: Path, tmp_path: Path) -> None:
+def test_repeated_it_has_the_same_bytes(competition, packed, tmp_path):
     """Whatever files' times and modes, what strays or links lie in public/, from anywhere, without private/."""
     (competition.public / "notes.txt").write_text("ask me for the labels")
     (competition.public / "val" / "solution.csv").write_bytes(b"stray")
@@ -106,9 +99,7 @@ def test_repeated_it_has_the_same_bytes(competition: Competition, packed: Path, 
 
 
 @pytest.mark.parametrize("linked", [False, True])
-def test_a_changed_file_is_refused_and_the_old_archive_kept(
-    competition: Competition, packed: Path, linked: bool
-) -> None:
+def test_a_changed_file_is_refused_and_the_old_archive_kept(competition, packed, linked):
     before, path = packed.read_bytes(), competition.public / LISTED[1]
     path.unlink()
     if linked:
@@ -119,7 +110,7 @@ def test_a_changed_file_is_refused_and_the_old_archive_kept(
     assert [path.name for path in packed.parent.iterdir()] == ["comp.zip"]
 
 
-def test_a_private_file_that_the_description_lists_stays_out(competition, tmp_path: Path) -> None:
+def test_a_private_file_that_the_description_lists_stays_out(competition, tmp_path):
     """A build that found a link in public/ would list what the link leads to, with its hash."""
     linked = competition.public / "more"
     linked.symlink_to(competition.private, target_is_directory=True)
@@ -137,8 +128,6 @@ def test_a_private_file_that_the_description_lists_stays_out(competition, tmp_pa
         ("leaderboard.csv", r"must end in \.zip"),
     ],
 )
-def test_the_archive_lies_outside_of_what_is_packed_and_is_a_zip(
-    competition: Competition, place: str, problem: str
-) -> None:
+def test_the_archive_lies_outside_of_what_is_packed_and_is_a_zip(competition, place, problem):
     with pytest.raises(UnusableInput, match=problem):
         write_archive(competition, competition.root / place)

@@ -12,7 +12,7 @@ def test_values_are_escaped_unless_asked_not_to(tmp_path, escape, shown):
 
 
 @pytest.mark.parametrize("name", ["a|b", "<script>", "![x](http://a.b)", "`code`", "*x*_y_", "a\nb", "# x"])
-def test_no_name_is_mark_up(name: str) -> None:
+def test_no_name_is_mark_up(name):
     shown = escaped(name)
     bare = shown.replace("\\\\", "")
     for character in "|<>![]()`*_.#":

@@ -20,13 +20,13 @@ GOOD = {"m/a": 0.25, "m/b": 1.0, "m/c": 0.0}
 TEXT = "0.100000\n1.000000\n"
 
 
-def problems(data: str | bytes, ids: tuple[str, ...] = IDS) -> tuple[str, ...]:
+def problems(data, ids=IDS):
     with pytest.raises(InvalidSubmission, match=r"^mine is not a valid submission") as caught:
         parse(data.encode() if isinstance(data, str) else data, ids, "mine")
     return caught.value.problems
 
 
-def check(found: tuple[str, ...], expected: list[str]) -> None:
+def check(found, expected):
     assert len(found) == len(expected), found
     for problem, pattern in zip(found, expected, strict=True):
         assert re.search(pattern, problem), problem
@@ -47,7 +47,7 @@ def check(found: tuple[str, ...], expected: list[str]) -> None:
         "\n0.25\n\n1\r\r\n0\n \n\n",
     ],
 )
-def test_harmless_variants_are_accepted(text: str) -> None:
+def test_harmless_variants_are_accepted(text):
     found = parse(text.encode(), IDS, "mine")
     assert found == GOOD
     assert list(found) == list(IDS)
@@ -75,7 +75,7 @@ OUTSIDE = ("-0.001", "1.0000001", "-1e-9", "12")
 
 
 @pytest.mark.parametrize("number", [*NOT_PLAIN, *OUTSIDE])
-def test_only_plain_ascii_decimals_from_0_to_1_are_taken(number: str) -> None:
+def test_only_plain_ascii_decimals_from_0_to_1_are_taken(number):
     reason = "is outside" if number in OUTSIDE else "is not a plain"
     (found,) = problems(f'id,prediction\nm/a,"{number}"\nm/b,1\nm/c,0\n')
     assert found.startswith(f"line 2, id 'm/a': prediction {number!r} {reason}")
@@ -85,7 +85,7 @@ def test_only_plain_ascii_decimals_from_0_to_1_are_taken(number: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["id,prediction\nm/a,{}\nm/b,{}\nm/c,{}\n", "{}\n{}\n{}\n"])
-def test_percentages_are_not_guessed_but_named(form: str) -> None:
+def test_percentages_are_not_guessed_but_named(form):
     found = problems(form.format("91.5", "100", "0.9"))
     check(found, ["looks like a percentage", "id 'm/a'.*'91.5' is outside", "id 'm/b'.*'100' is outside"])
     assert not any("percentage" in each for each in problems(form.format("0.9", "1.2", "x")))
@@ -135,12 +135,12 @@ def test_percentages_are_not_guessed_but_named(form: str) -> None:
         ("id,prediction\n".encode("utf-16"), ["line 1: not UTF-8"]),
     ],
 )
-def test_every_problem_is_listed_with_line_and_id(data: str | bytes, expected: list[str]) -> None:
+def test_every_problem_is_listed_with_line_and_id(data, expected):
     check(problems(data), expected)
 
 
 @pytest.mark.parametrize("field", ['"m/a', 'm/a,"0.5', '"m/a"x,0.5', "x" * 200_000])
-def test_what_the_csv_module_refuses_is_a_problem_of_that_line(field: str) -> None:
+def test_what_the_csv_module_refuses_is_a_problem_of_that_line(field):
     found = problems(f"id,prediction\nm/b,-7\n{field}\nm/c,0\n")
     check(found, ["line 2, id 'm/b'.*outside", "line 3: not readable as CSV"])
 
@@ -155,14 +155,14 @@ def test_what_the_csv_module_refuses_is_a_problem_of_that_line(field: str) -> No
         (b"7", "is outside"),
     ],
 )
-def test_lines_are_counted_whatever_ends_them(end: str, bad: bytes, problem: str) -> None:
+def test_lines_are_counted_whatever_ends_them(end, bad, problem):
     text = "\ufeffid,prediction\nm/a,0.5\nm/b,0.\nm/c,0.5\n".replace("\n", end).encode()
     (found,) = problems(text.replace(b"0." + end.encode(), bad + end.encode()))
     assert found.startswith("line 3")
     assert problem in found
 
 
-def test_far_more_lines_than_ids_and_a_long_number_are_refused_at_once() -> None:
+def test_far_more_lines_than_ids_and_a_long_number_are_refused_at_once():
     began = time.process_time()
     found = problems("id,prediction\n" + "m/a,0.5\n" * 100_000)
     assert found[-1].startswith("line 1007: far more lines than ids")
@@ -173,7 +173,7 @@ def test_far_more_lines_than_ids_and_a_long_number_are_refused_at_once() -> None
     assert time.process_time() - began < 3
 
 
-def test_ids_of_another_form_are_shown_from_both_sides() -> None:
+def test_ids_of_another_form_are_shown_from_both_sides():
     ids = tuple(f"m/test_{i:04d}" for i in range(122))
     for rows, count in (
         ([f"test_{i:04d},0.5" for i in range(122)], 1),
@@ -188,19 +188,19 @@ def test_ids_of_another_form_are_shown_from_both_sides() -> None:
             assert f"'{rows[i].split(',')[0]}" in message
 
 
-def test_messages_cut_and_escape_what_the_file_holds() -> None:
+def test_messages_cut_and_escape_what_the_file_holds():
     (found,) = problems("id,prediction\n\x1b[2J\u202e" + "y" * 1000 + ",0\n")
     assert "'\\x1b[2J\\u202e" + "y" * 55 + "...'" in found
 
 
 @given(st.binary(max_size=300))
-def test_no_bytes_do_worse_than_be_refused(data: bytes) -> None:
+def test_no_bytes_do_worse_than_be_refused(data):
     for found in (b"x" + data, b"id,prediction\n" + data, b"0.5\n" + data + b"\n\n\n\n"):
         problems(found)
 
 
 @given(st.text(alphabet='m/abc,01.e-"\n\r \t', max_size=120))
-def test_whatever_is_accepted_is_complete_and_in_range(text: str) -> None:
+def test_whatever_is_accepted_is_complete_and_in_range(text):
     for data in (f"id,prediction\n{text}", text):
         found = {"m/a": 0.0}
         with contextlib.suppress(InvalidSubmission):
@@ -209,9 +209,7 @@ def test_whatever_is_accepted_is_complete_and_in_range(text: str) -> None:
         assert 0 <= found["m/a"] <= 1
 
 
-def zipped(
-    *members: tuple[str, str | bytes], mode: int = 0, compression: int = zipfile.ZIP_DEFLATED
-) -> bytes:
+def zipped(*members, mode=0, compression=zipfile.ZIP_DEFLATED):
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name, data in members:
@@ -221,7 +219,7 @@ def zipped(
     return stream.getvalue()
 
 
-def zip_problem(data: bytes, limit: int = 1000) -> str:
+def zip_problem(data, limit=1000):
     with pytest.raises(InvalidSubmission, match=r"^mine is not a valid submission: 1 problem") as caught:
         unzipped(data, "mine", limit)
     (found,) = caught.value.problems
@@ -237,7 +235,7 @@ def zip_problem(data: bytes, limit: int = 1000) -> str:
         zipped(("a.csv", TEXT), compression=zipfile.ZIP_STORED),
     ],
 )
-def test_the_one_member_of_a_zip_is_read(data: bytes) -> None:
+def test_the_one_member_of_a_zip_is_read(data):
     assert unzipped(data, "mine", len(TEXT)) == TEXT.encode()
     assert parse(data, IDS[:2], "mine") == {"m/a": 0.1, "m/b": 1.0}
 
@@ -257,7 +255,7 @@ def test_the_one_member_of_a_zip_is_read(data: bytes) -> None:
         (zipped(("a.csv", TEXT))[:-10], "File is not a zip file"),
     ],
 )
-def test_any_other_zip_is_refused(data: bytes, expected: str) -> None:
+def test_any_other_zip_is_refused(data, expected):
     assert expected in zip_problem(data)
     problems(data)
 
@@ -266,7 +264,7 @@ def test_any_other_zip_is_refused(data: bytes, expected: str) -> None:
     ("at", "of_directory", "form", "value", "problem"),
     [(6, 8, "<H", 1, "encrypted"), (22, 24, "<I", 100, "Bad CRC-32 for file 'a.csv'")],
 )
-def test_encryption_and_a_size_that_lies_are_found_out(at, of_directory, form, value, problem) -> None:
+def test_encryption_and_a_size_that_lies_are_found_out(at, of_directory, form, value, problem):
     """A bomb that declares a few bytes: the declared size bounds what is read, and the checksum fails."""
     data = bytearray(zipped(("a.csv", bytes(1 << 20))))
     for place in (at, data.index(b"PK\x01\x02") + of_directory):
@@ -277,7 +275,7 @@ def test_encryption_and_a_size_that_lies_are_found_out(at, of_directory, form, v
 @pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(st.data())
-def test_damaged_zips_and_any_bytes_are_refused_or_read(data: st.DataObject) -> None:
+def test_damaged_zips_and_any_bytes_are_refused_or_read(data):
     whole = bytearray(zipped(("answer.txt", TEXT)))
     for _ in range(data.draw(st.integers(0, 4))):
         whole[data.draw(st.integers(2, len(whole) - 1))] = data.draw(st.integers(0, 255))

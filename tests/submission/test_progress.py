@@ -9,7 +9,7 @@ from submission.progress import progress
 
 
 class Terminal(io.StringIO):
-    def isatty(self) -> bool:
+    def isatty(self):
         return True
 
 

@@ -2,13 +2,12 @@
 
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 from rules import with_fields
 
-from submission import Competition, UnusableInput
+from submission import UnusableInput
 from submission.files import sha256
 from submission.predictions import write_predictions
 from submission.scoretable import (
@@ -30,19 +29,19 @@ SIZES = (100, 100, 200, 200, 400, 400)
 
 
 @pytest.fixture
-def targets() -> Targets:
+def targets():
     """Six sets, `a` with three families of a set, `b` with one of three sets."""
     values = np.array([0.1, 0.2, 0.3, 0.5, 0.7, 0.9])
     ids = tuple(f"cnn/s{number}" for number in range(6))
     return Targets(ids, values, values * (1 - values) / SIZES, tuple("aaabbb"), tuple("xyzzzz"))
 
 
-def off(targets: Targets, *points: float) -> dict[str, float]:
+def off(targets, *points):
     """Predictions that are off by so many points."""
     return dict(zip(targets.ids, (targets.values + np.array(points) / 100).tolist(), strict=True))
 
 
-def test_lines_are_by_group_and_best_first(targets: Targets) -> None:
+def test_lines_are_by_group_and_best_first(targets):
     methods = {"constant": off(targets, *[10] * 6), "mine": off(targets, 5, -5, 5, 20, 20, 20)}
     lines = score_lines(targets, methods, "cnn")
     assert [(line.group, line.method, line.sets, line.families) for line in lines] == [
@@ -63,7 +62,7 @@ def test_lines_are_by_group_and_best_first(targets: Targets) -> None:
     assert {line.subject for line in lines} == {"cnn"}
 
 
-def test_the_table_in_a_terminal_and_in_markdown(targets: Targets) -> None:
+def test_the_table_in_a_terminal_and_in_markdown(targets):
     methods = {"constant": dict.fromkeys(targets.ids, 0.45), "mine": off(targets, *[5.0] * 6)}
     rows = score_cells(targets, methods)
     assert text_table(rows).splitlines() == [
@@ -76,7 +75,7 @@ def test_the_table_in_a_terminal_and_in_markdown(targets: Targets) -> None:
     assert csv_table([["x", "y"], [1, math.nan], ["-a", -0.001]]) == "x,y\n1,\n-a,0.00\n"
 
 
-def test_the_legend_says_what_is_in_each_group_that_has_a_column() -> None:
+def test_the_legend_says_what_is_in_each_group_that_has_a_column():
     assert "operations that no meta-train set has" in legend(["new", "seen", "new"])
     assert "fewer classes" not in legend(["new", "seen"])
     assert "by group" not in legend(["seen", "seen"])
@@ -87,16 +86,16 @@ def test_the_legend_says_what_is_in_each_group_that_has_a_column() -> None:
     ("groups", "strata"),
     [("aabb", [2, 2]), ("aab", [3]), ("aabbbc", [3, 3]), ("abc", [3]), ("aaabc", [3, 2]), ("a", [1])],
 )
-def test_no_group_is_drawn_from_one_family(groups: str, strata: list[int]) -> None:
+def test_no_group_is_drawn_from_one_family(groups, strata):
     """A lonely family joins the smallest other group."""
     families = Families.of([str(i) for i in range(len(groups))], list(groups))
     assert sorted(np.bincount(families.strata).tolist()) == sorted(strata)
 
 
-def test_copies_of_a_family_do_not_narrow_the_interval() -> None:
+def test_copies_of_a_family_do_not_narrow_the_interval():
     errors = np.random.default_rng(0).normal(size=8)
 
-    def interval(families: list[int], times: int = 50) -> tuple[float, float]:
+    def interval(families, times=50):
         found = Families.of([f"{each:03d}" for each in families], [""] * len(families))
         low, high = found.interval(np.repeat(errors, times))
         return float(low), float(high)
@@ -107,7 +106,7 @@ def test_copies_of_a_family_do_not_narrow_the_interval() -> None:
     assert math.isnan(interval([0, 1, 2, 3, 4, 4, 4, 4], 1)[0])
 
 
-def test_families_of_test_sets_come_from_the_record_of_the_build(competition: Competition) -> None:
+def test_families_of_test_sets_come_from_the_record_of_the_build(competition):
     rows = solution_of(competition)
     alone = Targets.of_solution(competition, rows)
     assert len(alone.families) == 4, "two classifiers see each set"
@@ -119,16 +118,16 @@ def test_families_of_test_sets_come_from_the_record_of_the_build(competition: Co
 
 
 @pytest.fixture
-def taught(competition: Competition) -> Competition:
+def taught(competition):
     """With the accuracies of the meta-train sets: cnn 0.5 and 0.7, vit:b 0.1 and 0.2."""
     path = competition.public / "train" / "targets.csv"
     targets = dict(zip(competition.ids("train"), (0.5, 0.7, 0.1, 0.2), strict=True))
     write_predictions(path, targets, column="target")
-    competition.files["train/targets.csv"] = sha256(path)  # type: ignore[index]
+    competition.files["train/targets.csv"] = sha256(path)
     return competition
 
 
-def test_the_constant_is_each_subjects_own_meta_train_mean(taught: Competition) -> None:
+def test_the_constant_is_each_subjects_own_meta_train_mean(taught):
     for part in ("train", "val", "test"):
         found = constant_predictions(taught, part)
         assert list(found) == list(taught.ids(part))
@@ -136,7 +135,7 @@ def test_the_constant_is_each_subjects_own_meta_train_mean(taught: Competition) 
             assert value == pytest.approx(0.6 if name.startswith("cnn") else 0.15)
 
 
-def test_a_file_is_scored_on_the_validation_sets_beside_the_constant(taught, tmp_path: Path) -> None:
+def test_a_file_is_scored_on_the_validation_sets_beside_the_constant(taught, tmp_path):
     """Accuracies 0.1 0.2 (cnn), 0.3 0.5 (vit:b); sets of 100 and 200 images. The constant: 0.6 and 0.15."""
     path = tmp_path / "mine.csv"
     write_predictions(path, dict(zip(taught.ids("val"), (0.2, 0.2, 0.3, 0.7), strict=True)))
@@ -152,7 +151,7 @@ def test_a_file_is_scored_on_the_validation_sets_beside_the_constant(taught, tmp
     assert score_validation(taught, path).rmse == pytest.approx(rmse)
 
 
-def test_a_competition_without_validation_sets_says_so(competition: Competition, tmp_path: Path) -> None:
+def test_a_competition_without_validation_sets_says_so(competition, tmp_path):
     without = with_fields(competition, sizes={**competition.sizes, "val": {}})
     with pytest.raises(UnusableInput, match="no validation sets"):
         score_validation(without, tmp_path / "a.csv")

@@ -2,7 +2,6 @@
 
 import stat
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,7 @@ ROWS = (
 )
 
 
-def test_rows_are_read_back_as_they_were_by_their_owner_alone(tmp_path: Path) -> None:
+def test_rows_are_read_back_as_they_were_by_their_owner_alone(tmp_path):
     path = tmp_path / "private" / "solution.csv"
     path.parent.mkdir(mode=0o755)
     write_solution(path, ROWS)
@@ -29,7 +28,7 @@ def test_rows_are_read_back_as_they_were_by_their_owner_alone(tmp_path: Path) ->
     ("field", "value"),
     [("id", "m/c"), ("prediction", 1.5), ("prediction", float("nan")), ("usage", "public"), ("group", " ")],
 )
-def test_a_wrong_field_makes_no_row(field: str, value: object) -> None:
+def test_a_wrong_field_makes_no_row(field, value):
     with pytest.raises(ValueError, match="no row of a solution") as caught:
         replace(ROWS[0], **{field: value})
     assert "1.5" not in str(caught.value)
@@ -48,7 +47,7 @@ def test_a_wrong_field_makes_no_row(field: str, value: object) -> None:
         (b"m/a,0.123456789,Public,m,a,seen\n", b""),
     ],
 )
-def test_a_damaged_solution_is_told_without_a_label(old: bytes, new: bytes) -> None:
+def test_a_damaged_solution_is_told_without_a_label(old, new):
     with pytest.raises(UnusableInput, match="damaged") as caught:
         parse_solution(solution_bytes(ROWS).replace(old, new), "solution", ["m/a", "m/b"])
     assert not any(label in str(caught.value) for label in ("123", "0.33"))

@@ -152,14 +152,18 @@ def read_only(folder):
 
 @pytest.mark.slow
 def test_what_a_read_only_competition_cannot_take_goes_to_the_working_folder(contest, tmp_path):
-    shutil.rmtree(contest.root / "cache")
-    here = tmp_path / "here"
-    here.mkdir()
+    here, cache = tmp_path / "here", tmp_path / "here/unseen-contest/cache"
+    cache.parent.mkdir(parents=True)
+    shutil.move(contest.root / "cache", cache)
+    observed = sorted((cache / "logits").iterdir())
+    for path in observed[::4]:
+        path.unlink()
     command = [*read_only(contest.root), sys.executable, "-c", READ_ONLY, str(contest.root)]
     done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    assert sorted((cache / "logits").iterdir()) == observed
     written = {path.relative_to(here).parts[:2] for path in here.rglob("*.*") if path.is_file()}
-    names = ("cache", "submissions", "validation", "runs.csv", "report.html", "report.csv", "sheet.png")
+    names = ("submissions", "validation", "runs.csv", "report.html", "report.csv", "sheet.png")
     assert {("mine.csv",), *(("unseen-contest", name) for name in names)} <= written
 
 

@@ -231,7 +231,7 @@ PREPARED = {
     "estimate": save_logits,
     "compare": write_scores,
     "classes halves": write_manifest,
-    **dict.fromkeys(("validate", "score", "verify-entry"), predict_by_atc),
+    **dict.fromkeys(("runs", "validate", "score", "verify-entry"), predict_by_atc),
     **dict.fromkeys(("select", "history", "team"), hand_in),
 }
 """What is there before the example of a command runs."""
@@ -258,10 +258,13 @@ def test_the_examples_of_the_help_run(name, folder, weights, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_demo_of_the_ood_track_has_a_table_a_metric(folder, monkeypatch):
+def test_the_demo_of_the_ood_track_has_a_table_a_metric(weights, ood_folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("starter.contest.build.build", smaller)
     monkeypatch.setattr("starter.observing.detectors.metrics.DRAWS", 2)
-    monkeypatch.setitem(participant.DEMO_SETTINGS, "ood", {"detectors": ("msp", "odin")})
+    monkeypatch.setitem(
+        participant.DEMO_SETTINGS, "ood", {"detectors": ("msp", "odin"), "ood": str(ood_folder)}
+    )
     text = run("demo", "mixes", "--track", "ood").text
     assert text.index("FPR@95\n\nmethod") < text.index("AUROC\n\nmethod")
     assert all(name in text for name in ("constant", "gscore-ude-w", "plugin-mpe", "odin", "noise floor"))

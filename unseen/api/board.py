@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from leaderboard.changes import now
+from leaderboard.events import now
 from leaderboard.publish import Published, publish
 from leaderboard.submissions import Receipt, submit
 from submission.competition import Competition
@@ -45,7 +45,7 @@ def score(
         raise UnusableInput(f'give the path of a file, not a {kind}: .to_csv("mine.csv") writes one')
     if team is None:
         return score_validation(contest, Path(file), metric)
-    return submit(contest, Path(file), team, now, note)
+    return submit(contest, Path(file), team, note=note)
 
 
 def leaderboard(

@@ -1,6 +1,7 @@
 """The commands `build` and `train`, and the settings of a build as options of `unseen build`."""
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timezone
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
     from starter.contest.settings import Settings
-    from starter.models.classifiers.train import Training
 
 RARE = ("network", "device", "cluster", "cache")
 """Options of `build` besides the settings that only --help-all shows."""
@@ -79,7 +79,7 @@ def build(
 
     own = _own_networks(context, asked, network)
     begun = folder is not None and (folder / "private/build.json").exists()
-    if asked.deadline and asked.deadline <= options.now() and not begun:
+    if asked.deadline and asked.deadline <= datetime.now(timezone.utc) and not begun:
         raise UnusableInput(
             f"--deadline {asked.deadline:%Y-%m-%d %H:%M} has passed: give a time in the future"
         )
@@ -164,17 +164,13 @@ def train(
         start=start,
     )
     echo(training.train(asked, out, device))
-    same = _words_of_build(asked, training.Training(arch))
+    usual = training.Training(arch)
+    names = ("image_size", "resize", "skip_unreadable", "seed")
+    changed = [name for name in names if getattr(asked, name) != getattr(usual, name)]
+    same = [word for name in changed for word in (f"--{name.replace('_', '-')}", getattr(asked, name))]
     named = f"{out.stem if ':' in arch else arch}={out}"  # the file tells its architecture
     networks = options.repeated("--network", network)
     options.tell_next("build", "DIR", "--source", source, *same, "--classifier", named, *networks)
-
-
-def _words_of_build(asked: "Training", usual: "Training") -> list[object]:
-    """Returns the options that build must be given too: those of the images that are not the usual ones."""
-    names = ("image_size", "resize", "skip_unreadable", "seed")
-    changed = [name for name in names if getattr(asked, name) != getattr(usual, name)]
-    return [word for name in changed for word in (f"--{name.replace('_', '-')}", getattr(asked, name))]
 
 
 def settings() -> Callable[..., None]:
@@ -198,8 +194,10 @@ def settings() -> Callable[..., None]:
 
 def _parameter(name: str, field: "FieldInfo") -> Parameter:
     """Returns a setting's parameter, None where the option is not given."""
-    from starter.contest.named_settings import extra_of, flag_of, help_of
+    from starter.contest.named_settings import TRACKS, extra_of, fields_of, flag_of, help_of
 
+    tracks = [track for track in TRACKS if name in fields_of(track)]
+    more = "More settings" if len(tracks) == len(TRACKS) else f"More settings, of the {tracks[0]} track"
     kind = _kind(field.annotation)
     often = bool(extra_of(field).get("often"))
     flag = flag_of(name)
@@ -209,7 +207,7 @@ def _parameter(name: str, field: "FieldInfo") -> Parameter:
         help=help_of(name, "Repeatable." if kind == list[str] else ""),
         show_default=False,
         hidden=not often,
-        rich_help_panel="Settings" if often else _panel(name),
+        rich_help_panel="Settings" if often else more,
         expose_value=False,
         callback=_keep,
     )
@@ -223,14 +221,6 @@ def _kind(annotation: object) -> Any:
     if get_args(annotation) == (str, ...):
         return list[str]
     return tuple[int, int] if get_args(annotation) == (int, ...) else str
-
-
-def _panel(name: str) -> str:
-    """Returns the heading of a setting that a first competition does not need."""
-    from starter.contest.named_settings import TRACKS, fields_of
-
-    tracks = [track for track in TRACKS if name in fields_of(track)]
-    return "More settings" if len(tracks) == len(TRACKS) else f"More settings, of the {tracks[0]} track"
 
 
 def _keep(context: Context, parameter: CallbackParam, value: Any) -> Any:

@@ -41,15 +41,11 @@ class Command(TyperCommand):
             self.callback = made.callback
             self.params = made.params
             if self.function is build.build:
-                self._add_settings()
+                each: Any
+                for each in self.params:
+                    each.hidden = each.name in build.RARE  # --help-all alone shows these
+                self.params += _typed(build.settings()).params
         return self
-
-    def _add_settings(self) -> None:
-        """Add an option for every setting; --help-all alone shows those in `RARE`."""
-        each: Any
-        for each in self.params:
-            each.hidden = each.name in build.RARE
-        self.params += _typed(build.settings()).params
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """Returns the context of a call."""

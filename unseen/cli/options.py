@@ -7,7 +7,6 @@ reads the command line; for a shell that completes words it does nothing.
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timezone
 from pathlib import Path
 from traceback import print_exception
 from typing import TYPE_CHECKING, Annotated, Any
@@ -142,11 +141,6 @@ def write_study(study: "Study", folder: Path | None) -> None:
     folder = folder or study.folder
     study.write(folder)
     echo(f"{study.text}\n\n{folder}")
-
-
-def now() -> datetime:
-    """Returns the present time, in UTC."""
-    return datetime.now(timezone.utc)
 
 
 def chosen_for(

@@ -50,7 +50,7 @@ def score(
             options.tell_next("validate", competition.root, handed_in)
         return
     try:
-        receipt = submit(competition, file, team=team, clock=options.now, note=note, new_team=new_team)
+        receipt = submit(competition, file, team=team, note=note, new_team=new_team)
         echo(receipt)
         if receipt.created:
             echo(f"{team} is a new team")
@@ -90,7 +90,7 @@ def select(
     """
     from leaderboard.submissions import select as choose
 
-    head = choose(competition, team, numbers, options.now)
+    head = choose(competition, team, numbers)
     chosen = " and ".join(map(str, numbers))
     echo(f"{team}: " + (f"submission {chosen} counts at the end" if chosen else "the best two count"))
     echo(f"the ledger's head is {head}")
@@ -133,7 +133,7 @@ def leaderboard(
     """
     from leaderboard.publish import organizer_table, publish
 
-    published = publish(competition, options.now() if final else None, retired, out)
+    published = publish(competition, datetime.now(timezone.utc) if final else None, retired, out)
     options.warn(*published.warnings)
     if table:
         echo(f"The methods in {competition.root / 'submissions'} on all test sets, for the organizer only:\n")
@@ -167,7 +167,7 @@ def rescore(
         raise UnusableInput(f"--label {' '.join(labels)}: give ID=FRACTION, such as small/test_0001=0.5")
     corrected = of_corrected_images(competition, images) if images else {}
     corrected |= {name: float(value) for name, _, value in pairs}
-    scored, head = correct(competition, corrected, set(void), reason, options.now)
+    scored, head = correct(competition, corrected, set(void), reason)
     echo(f"submissions scored again: {scored:,}; the ledger's head is {head}")
     _update(competition)
 
@@ -263,7 +263,7 @@ def audit(competition: Contest, *, device: Device = "cpu", network: Network = []
 
     Example: unseen audit contest
     """
-    from leaderboard.audit import audit as audit_submissions
+    from leaderboard.pooling import audit as audit_submissions
     from starter.contest import audit as checks
 
     found = [*checks.audit(competition, device)]
@@ -311,7 +311,8 @@ def export(
     from leaderboard.export import PLATFORMS, rehearse
     from leaderboard.export import export as write
 
-    first = (start or options.now()).replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=timezone.utc)
+    day = start or datetime.now(timezone.utc)
+    first = day.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=timezone.utc)
     if dry_run:
         for handed_in, shown in rehearse(competition, platform, first):
             echo(f"{handed_in}: {shown}")
@@ -352,8 +353,8 @@ def verify_entry(
     if ":" in method and competition.private.exists() and not trust:
         from baselines.run.sandbox import run_confined
 
-        repeated = [("--set", each) for each in changes] + [("--network", each) for each in network]
-        words = [word for pair in repeated for word in pair] + (["--debug"] if debug else [])
+        words = options.repeated("--set", changes) + options.repeated("--network", network)
+        words += ["--debug"] if debug else []
         code = Path.cwd().joinpath(method.partition(":")[0]).parent
         arguments = ["verify-entry", str(file), "--method", method, "--device", device, *words]
         raise Exit(run_confined(competition, [file, code], arguments))

@@ -7,18 +7,7 @@ from typer import Option, echo
 
 from submission.errors import UnusableInput
 from unseen.cli import options
-from unseen.cli.options import (
-    Contest,
-    Device,
-    Json,
-    Network,
-    StudyFolder,
-    argument,
-    number,
-    option,
-    path,
-    text,
-)
+from unseen.cli.options import Contest, Device, Network, StudyFolder, argument, number, option, path, text
 
 
 def compare(
@@ -26,7 +15,7 @@ def compare(
     *,
     families: Annotated[str, option("COLUMN", "What items share, such as their source.")] = "",
     lower: Annotated[bool, Option("--lower", help="Lower is better, as for errors.")] = False,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Say which of a benchmark's systems can be told apart.
 

@@ -1,10 +1,12 @@
 """Estimates of the accuracy on unlabelled images from a model's logits, with intervals and verdicts."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from starter.observing.observation import PEER, Moments, Observation
 from submission.arrays import IntArray
@@ -33,6 +35,8 @@ from unseen.estimation.tables import Given, class_columns, in_order_of, read
 
 MOST = 100_000
 """Largest number of images that are read of a set: the sampling noise of more is below .2 points."""
+CHECKED = 10_000
+"""Largest number of labelled images of whose halves each is estimated from the other, as a check."""
 
 
 # Ten parameters: all that a user may say of an estimate in one call. Types in quotes print as their short
@@ -167,8 +171,12 @@ def estimate_seen(
     if asked.window is not None:
         seen = [part for whole in seen for part in _windows_of(whole, asked.window)]
     known = _sample(source)
-    fitted = Fitted.of(known.seen, labels[known.rows], learnt=learnt, classes=classes)
-    sets = [_of_sample(fitted, whole, asked) for whole in progress(seen, "estimate", unit="sets")]
+    # The check goes beside the estimates; with more threads than these two, BLAS and OpenMP mostly wait.
+    with threadpool_limits(1), ThreadPoolExecutor(max_workers=1) as aside:
+        checked = _sample(source, CHECKED)
+        halves = aside.submit(_halves, checked.seen, labels[checked.rows], asked)
+        fitted = Fitted.of(known.seen, labels[known.rows], learnt=learnt, classes=classes)
+        sets = [_of_sample(fitted, whole, asked) for whole in progress(seen, "estimate", unit="sets")]
     k = source.logits.shape[1]
     largest_share = float(np.bincount(labels).max() / len(labels))
     pairs = exchanged_classes(source.predicted, labels, k)
@@ -178,7 +186,7 @@ def estimate_seen(
         level=asked.level,
         margin=asked.margin,
         sets=tuple(sets),
-        halves=tuple(_halves(known.seen, labels[known.rows], asked)),
+        halves=halves.result(),
         classes=fitted.classes,
         centres=fitted.centres,
         compared=fitted.compared,
@@ -190,18 +198,18 @@ def estimate_seen(
 
 
 class Sample(NamedTuple):
-    """Images of a set, at most `MOST`, and their rows (n,) in it."""
+    """Some images of a set, and their rows (n,) in it."""
 
     seen: Observation
     rows: IntArray
 
 
-def _sample(whole: Observation) -> Sample:
-    """Returns a set, or of a large one `MOST` images that are drawn at random."""
+def _sample(whole: Observation, most: int = MOST) -> Sample:
+    """Returns a set, or of a large one `most` images that are drawn at random."""
     rows = np.arange(len(whole))
-    if len(whole) <= MOST:
+    if len(whole) <= most:
         return Sample(whole, rows)
-    rows = np.sort(np.random.default_rng(0).permutation(len(whole))[:MOST])
+    rows = np.sort(np.random.default_rng(0).permutation(len(whole))[:most])
     return Sample(_part(whole, rows, whole.set_name), rows)
 
 
@@ -221,15 +229,17 @@ def _windows_of(whole: Observation, size: int) -> Iterator[Observation]:
         yield _part(whole, rows, f"{whole.set_name} {rows[0]}-{rows[-1]}")
 
 
-def _halves(seen: Observation, labels: IntArray, asked: Asked) -> Iterator[tuple[SetEstimate, float]]:
-    """Yields the estimate of each half of the labelled images from the other half, and its true accuracy."""
+def _halves(seen: Observation, labels: IntArray, asked: Asked) -> tuple[tuple[SetEstimate, float], ...]:
+    """Returns the estimate of each half of the labelled images from the other half, and its true accuracy."""
     order = np.random.default_rng(0).permutation(len(labels))
+    halves = []
     for side in (0, 1):
         tested = np.sort(order[side::2])
         known = np.sort(order[1 - side :: 2])
         half = _part(seen, tested, f"half {side + 1}")
         fitted = Fitted.of(_part(seen, known, "labelled"), labels[known], (*CENTRES, "cott"))
-        yield fitted.estimate(half, asked), float((half.predicted == labels[tested]).mean())
+        halves.append((fitted.estimate(half, asked), float((half.predicted == labels[tested]).mean())))
+    return tuple(halves)
 
 
 def _part(seen: Observation, rows: IntArray, name: str) -> Observation:

@@ -108,7 +108,7 @@ def _ranges(values: FloatArray, what: str, first: int) -> tuple[float, float, fl
     known = np.where(ruled_out, 0.0, values)
     unknown = ~(np.abs(known) <= LARGEST).all(axis=1) | ruled_out.all(axis=1)
     _refuse_unknown(what, unknown, first)
-    finite = values[~ruled_out]
+    finite = values[~ruled_out] if ruled_out.any() else values
     sums = values.sum(axis=1)
     return finite.min(), sums.min(), finite.max(), sums.max()
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from starter.contest.accuracy.settings import AccuracySettings
-from starter.contest.plan import Look, Origin, Plan, PlannedSet
+from starter.contest.plan import Look, Plan, PlannedSet
 from starter.data.images.imageset import ImageSet
 from starter.data.operations import GROUPS, OPERATIONS, groups_of, new_operations, policy_of
 from starter.data.operations.operation import Params
@@ -32,6 +32,7 @@ CLUSTER = 60
 LEAKED_SHARE = 0.05
 """Largest public fraction of a natural test set in a practice competition; in a hidden one it is 0."""
 
+BASE = {"kind": "base"}
 Natural = dict[str, ImageSet]
 """The sets that were read from paths, by path."""
 
@@ -144,8 +145,8 @@ def plan_part(
     numbers = count()
     turns = max(1, len(like.test_base) // settings.set_size)
     return [
-        replace(each, base=Origin("turn", turn=next(numbers), turns=turns, seed=seed))
-        if each.base == Origin("base")
+        replace(each, base={"kind": "turn", "turn": next(numbers), "turns": turns, "seed": seed})
+        if each.base == BASE
         else each
         for each in named
     ]
@@ -160,19 +161,16 @@ def render(planned: PlannedSet, split: ImageSet, read: Mapping[str, ImageSet] | 
 def base_images(planned: PlannedSet, split: ImageSet, read: Mapping[str, ImageSet]) -> ImageSet:
     """Returns the images that a set draws from; too few at the end of a round of turns are skipped."""
     recipe = planned.recipe
-    origin = planned.base
     assert isinstance(recipe, Recipe)
-    assert origin is not None
-    if origin.kind == "path":
-        return read[origin.path]
-    if origin.kind == "natural":
-        count = 2 * recipe.ops[0][1]["n"]
-        return natural_set(origin.family, count, recipe.seed, recipe.name, split.name)
-    if origin.kind == "turn":
-        n = recipe.size(split)
-        order = BASE_IMAGES(origin.seed, origin.round).permutation(len(split))
-        first = origin.turn % origin.turns * n
-        return split.take(order[first : first + n])
+    match planned.base:
+        case {"path": path}:
+            return read[path]
+        case {"family": family}:
+            return natural_set(family, 2 * recipe.ops[0][1]["n"], recipe.seed, recipe.name, split.name)
+        case {"turn": turn, "turns": turns, "seed": seed}:
+            n = recipe.size(split)
+            order = BASE_IMAGES(seed, turn // turns).permutation(len(split))
+            return split.take(order[turn % turns * n :][:n])
     return split
 
 
@@ -185,9 +183,7 @@ def _seen(settings: AccuracySettings, own: Sequence[Recipe], count: int, rng: Ge
         size = settings.set_size
         operations = settings.ops_per_set
         recipes = draw_recipes(settings.group, count, _seed(rng), size, ops_per_set=operations)
-    return [
-        PlannedSet(recipe, "seen", "+".join(sorted(recipe.families)), Origin("base")) for recipe in recipes
-    ]
+    return [PlannedSet(recipe, "seen", "+".join(sorted(recipe.families)), BASE) for recipe in recipes]
 
 
 def _new_operations(settings: AccuracySettings, own: Sequence[Recipe]) -> list[str]:
@@ -202,7 +198,7 @@ def _new(settings: AccuracySettings, families: list[str], count: int, rng: Gener
     planned = []
     for family in islice(cycle(families), count):
         ops = (_sample(settings), (family, OPERATIONS[family].draw_params(rng)))
-        planned.append(PlannedSet(Recipe("set", _seed(rng), ops), "new", family, Origin("base")))
+        planned.append(PlannedSet(Recipe("set", _seed(rng), ops), "new", family, BASE))
     return planned
 
 
@@ -214,7 +210,7 @@ def _embedded_natural(settings: AccuracySettings, part: str, count: int, rng: Ge
         if rng.random() < 0.5:
             select = ("resample_classes", {"n": settings.set_size, "concentration": 1.0})
         recipe = Recipe("set", _seed(rng), (select,))
-        planned.append(PlannedSet(recipe, "natural", family, Origin("natural", family=family)))
+        planned.append(PlannedSet(recipe, "natural", family, {"kind": "natural", "family": family}))
     return planned
 
 
@@ -228,7 +224,7 @@ def _from_path(
         few = len(np.unique(images.truth)) < min(FEW_CLASSES, len(like.classes))
         recipe = Recipe("set", _seed(rng), (("sample", {"n": len(images)}),))
         group = "natural-few" if few else "natural"
-        planned.append(PlannedSet(recipe, group, images.name, Origin("path", path=name)))
+        planned.append(PlannedSet(recipe, group, images.name, {"kind": "path", "path": name}))
         read[name] = images
     return planned
 
@@ -251,8 +247,7 @@ def _seed(rng: Generator) -> int:
 
 def _paths(planned: Sequence[PlannedSet]) -> list[str]:
     """Returns the paths of the sets that are read from paths."""
-    origins = [each.base for each in planned if each.base is not None]
-    return sorted(origin.path for origin in origins if origin.kind == "path")
+    return sorted(each.base["path"] for each in planned if each.base and "path" in each.base)
 
 
 def _check_overlap(

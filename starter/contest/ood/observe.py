@@ -77,10 +77,7 @@ class MixSets(PublicSets):
 
 @dataclass(frozen=True)
 class DetectorSubject(Subject):
-    """A classifier and its detectors; as a subject, one metric, ``<classifier>:<detector>:<metric>``.
-
-    The memory holds fitted detectors, and observations and scores of the pools.
-    """
+    """A classifier and its detectors; as a subject, one metric, ``<classifier>:<detector>:<metric>``."""
 
     sets: MixSets
     detectors: Mapping[str, Detector] = field(default_factory=dict)
@@ -124,7 +121,7 @@ class DetectorSubject(Subject):
             targets=np.array([targets[make_id(self.name, mix.name)] for mix in mixes]),
             correct=(),
             families=[frozenset({family(mix.mix.ood_set)}) for mix in mixes],
-            ood=[mix.is_ood() for mix in mixes],
+            ood=[mix.rows[1] for mix in mixes],
             ood_sets=[mix.mix.ood_set for mix in mixes],
             fpr=str(self.sets.competition.settings.get("fpr", POOL)),
         )
@@ -184,14 +181,10 @@ class DetectorSubject(Subject):
     def _rows(self) -> tuple[str, ...]:
         return tuple(need for need in self.fields if need != "moments")
 
-    @cached_property
-    def _reference(self) -> str:
-        sets = self.sets
-        classifier = self.observer.classifier
-        return digest_of(classifier.digest, classifier.place, sets.reference.digest, sets.train_ref.digest)
-
     def _key(self, detector: str, rendering: Rendering) -> str:
-        return digest_of(VERSION, repr(self.detectors[detector]), self._reference, rendering.digest)
+        sets, classifier = self.sets, self.observer.classifier
+        known = digest_of(classifier.digest, classifier.place, sets.reference.digest, sets.train_ref.digest)
+        return digest_of(VERSION, repr(self.detectors[detector]), known, rendering.digest)
 
 
 def _fields(needs: tuple[str, ...], detectors: Mapping[str, Detector]) -> tuple[str, ...]:

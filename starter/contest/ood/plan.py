@@ -4,7 +4,7 @@ No image is in two mixes of a test, since that would reveal that it is IND; and 
 the range of IND shares, since the target would be nearly known. So too few images are an error.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -261,9 +261,10 @@ def ood_sets(
 ) -> tuple[dict[str, ImageSet], dict[str, list[str]]]:
     """Returns the OOD sets by name, without images that are elsewhere too, and each part's names."""
     fit = settings.fit(splits.image_size)
-    most = read_most(settings, splits.classes)
+    reading = settings.id_up_to, settings.classes_per_set, settings.exclude
+    chosen = class_sets(settings.classes, *reading) if settings.classes else {}
+    most = read_most(settings, splits.classes, chosen)
     if settings.classes:
-        chosen = class_sets(settings.classes, settings.id_up_to, settings.classes_per_set, settings.exclude)
         per_class = -(-most // settings.classes_per_set)
         found = load_class_sets(chosen, settings.images, fit, per_class, settings.seed)
     else:
@@ -284,13 +285,9 @@ def ood_sets(
     return kept, parts
 
 
-def read_most(settings: OodSettings, classes: Sequence[str]) -> int:
-    """Returns the largest number of images that are read of an OOD set."""
-    if settings.classes:
-        reading = settings.id_up_to, settings.classes_per_set
-        shown = list(class_sets(settings.classes, *reading, settings.exclude))
-    else:
-        shown = ood_set_names(settings.ood, classes, settings.exclude)
+def read_most(settings: OodSettings, classes: Sequence[str], chosen: Iterable[str] = ()) -> int:
+    """Returns the largest number of images that are read of an OOD set; `chosen` are those of a manifest."""
+    shown = list(chosen) if settings.classes else ood_set_names(settings.ood, classes, settings.exclude)
     tested: list[str] = []
     for path in settings.test_from:
         tested = ood_set_names(path, classes)

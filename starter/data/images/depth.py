@@ -14,7 +14,7 @@ from typing import Any
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageOps, TiffImagePlugin
+from PIL import TiffImagePlugin
 
 from submission.arrays import Pixels
 from submission.errors import tell_once
@@ -101,23 +101,16 @@ def deep_file(data: bytes) -> Deep | None:
         return None
     if deep_png and b"IEND" not in data[-64:]:
         raise ValueError("the file is cut short")
+    flags = cv2.IMREAD_ANYDEPTH | cv2.IMREAD_ANYCOLOR  # OpenCV turns images as their orientation says
     try:
-        values = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+        values = cv2.imdecode(np.frombuffer(data, np.uint8), flags)
     except cv2.error:
         values = None
     usual = tags.get(PHOTOMETRIC, 1) in (1, 2) and tags.get(PLANAR, 1) == 1
-    if values is None or not usual or (values.ndim == 3 and values.shape[2] not in (1, 3, 4)):
+    if values is None or not usual:
         raise ValueError("damaged, or of more than 8 bits a value in a form that is not known here")
-    several = values.ndim == 3 and values.shape[2] > 1
-    values = values[..., 2::-1] if several else values.reshape(values.shape[:2])
     white = _png_white(data) if deep_png else _tiff_white(tags)
-    return _turned(values, _orientation(data, tags)), white
-
-
-def deep_picture(image: Image.Image) -> Deep | None:
-    """Returns the values of an image that Pillow opens with more than 8 bits a value; None for any other."""
-    deep = image.mode == "F" or image.mode.startswith("I")
-    return (np.asarray(ImageOps.exif_transpose(image)), 0) if deep else None
+    return values if values.ndim == 2 else values[..., ::-1], white
 
 
 def _tiff_tags(data: bytes) -> dict[int, Any]:
@@ -147,21 +140,3 @@ def _png_white(data: bytes) -> float:
     at = data.find(b"sBIT", 33, data.find(b"IDAT"))
     size = int.from_bytes(data[at - 4 : at], "big")
     return 2.0 ** max(data[at + 4 : at + 4 + size]) - 1 if at > 0 and size else 0
-
-
-def _orientation(data: bytes, tags: dict[int, Any]) -> int:
-    """Returns EXIF's orientation of a file, 1 for upright."""
-    try:
-        with Image.open(io.BytesIO(data)) as image:
-            return int(image.getexif().get(ORIENTATION, 1))
-    except Exception:  # a form that Pillow does not open
-        return int(tags.get(ORIENTATION, 1))
-
-
-def _turned(values: NDArray[Any], orientation: int) -> NDArray[Any]:
-    """Returns values (h, w, ...) turned as EXIF's orientation says: from 5 on by the diagonal first."""
-    if orientation >= 5:
-        values = values.swapaxes(0, 1)
-    if orientation in (2, 3, 6, 7):
-        values = values[:, ::-1]
-    return values[::-1] if orientation in (3, 4, 7, 8) else values

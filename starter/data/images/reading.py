@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
-from starter.data.images.depth import ORIENTATION, Deep, Range, as_pixels, deep_file, deep_picture
+from starter.data.images.depth import ORIENTATION, Deep, Range, as_pixels, deep_file
 from starter.data.images.files import Tree
 from submission.arrays import IntArray, Pixels
 from submission.errors import UnusableInput, printable, tell_once, unusable, why
@@ -125,10 +125,8 @@ def _commonest(tree: Tree, files: Sequence[str], fit: Fit) -> tuple[int, int]:
     """Returns the most common size (h, w), the largest of several, and prints it for the user."""
     counts: Counter[tuple[int, int]] = Counter()
     for file in files:
-        try:
+        with suppress(UnusableInput):
             counts[_size(tree, file)] += 1
-        except UnusableInput:
-            continue
     (height, width), _ = max(counts.items(), key=lambda item: (item[1], item[0]))
     told = (
         f"{tree.path}: images of {len(counts)} sizes; all are made {width} x {height} pixels, the commonest, "
@@ -141,36 +139,25 @@ def _commonest(tree: Tree, files: Sequence[str], fit: Fit) -> tuple[int, int]:
 def _size(tree: Tree, file: str) -> tuple[int, int]:
     """Returns height and width after EXIF's orientation is applied."""
     data = tree.read(file)
-    if (deep := _deep(tree, file, data)) is not None:
-        return deep[0].shape[0], deep[0].shape[1]
-    with _opened(tree, file, data) as image:
+    with _reading(tree, file):
+        if (deep := deep_file(data)) is not None:
+            return deep[0].shape[0], deep[0].shape[1]
+        image = Image.open(io.BytesIO(data))
         turned = image.getexif().get(ORIENTATION) in TURNED
         return (image.width, image.height) if turned else (image.height, image.width)
 
 
 @contextmanager
-def _opened(tree: Tree, file: str, data: bytes) -> Iterator[Image.Image]:
-    """Yield an image after reading its header; an error names the file."""
+def _reading(tree: Tree, file: str) -> Iterator[None]:
+    """Raise any error of an image as one that names the file."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            with Image.open(io.BytesIO(data)) as image:
-                yield image
+            yield
         except Exception as error:  # unknown, or damaged in one of many ways
-            raise _unreadable(tree, file, error) from error
-
-
-def _unreadable(tree: Tree, file: str, error: Exception) -> UnusableInput:
-    reason = why(error).replace(" <_io.BytesIO object", "").partition(" at 0x")[0]
-    return unusable(tree.path / file, f"not an image that can be read ({reason}); convert it or take it away")
-
-
-def _deep(tree: Tree, file: str, data: bytes) -> Deep | None:
-    """Returns the values of a PNG or TIFF file with more than 8 bits a value; None for any other file."""
-    try:
-        return deep_file(data)
-    except ValueError as error:
-        raise _unreadable(tree, file, error) from error
+            reason = why(error).replace(" <_io.BytesIO object", "").partition(" at 0x")[0]
+            problem = f"not an image that can be read ({reason}); convert it or take it away"
+            raise unusable(tree.path / file, problem) from error
 
 
 def _pixels(tree: Tree, file: str, of_set: Callable[[], Range]) -> Pixels:
@@ -190,11 +177,12 @@ def _pixels(tree: Tree, file: str, of_set: Callable[[], Range]) -> Pixels:
 def _decoded(tree: Tree, file: str) -> tuple[NDArray[Any], float | None]:
     """Returns the values of an image, and the white that its file names, as `Deep`; None for 8 bits."""
     data = tree.read(file)
-    if (deep := _deep(tree, file, data)) is not None:
-        return deep
-    with _opened(tree, file, data) as image:
-        if (deep := deep_picture(image)) is not None:
+    with _reading(tree, file):
+        if (deep := deep_file(data)) is not None:
             return deep
+        image = Image.open(io.BytesIO(data))
+        if image.mode == "F" or image.mode.startswith("I"):
+            return np.asarray(ImageOps.exif_transpose(image)), 0
         return np.asarray(ImageOps.exif_transpose(image).convert("RGB"), np.uint8), None
 
 

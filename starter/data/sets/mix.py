@@ -97,13 +97,9 @@ class FromPools:
         """Each image's row in its pool, int64 (n,), and True for OOD images, bool (n,)."""
         return self.mix.rows(len(self.ind), len(self.ood))
 
-    def is_ood(self) -> BoolArray:
-        """Returns True for each OOD image, bool (n,)."""
-        return self.rows[1]
-
     def labels(self) -> IntArray:
         """Returns 1 for each OOD image and 0 for each IND image, int64 (n,)."""
-        return self.is_ood().astype(np.int64)
+        return self.rows[1].astype(np.int64)
 
     def labelled(self) -> ImageSet:
         """Returns the images with these labels."""

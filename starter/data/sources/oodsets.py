@@ -89,11 +89,8 @@ def set_name(folder: str) -> str:
 def without_shared(sets: Mapping[str, ImageSet], ind: Sequence[ImageSet]) -> dict[str, ImageSet]:
     """Returns the sets without images that are also IND or in an earlier set; empty sets are omitted."""
     seen = {digest for images in ind for digest in images.hashes()}
-    kept = {}
-    for name, images in sets.items():
-        if fresh := images.without_repeats(seen, f"OOD set {name}"):
-            kept[name] = fresh
-    return kept
+    fresh = {name: images.without_repeats(seen, f"OOD set {name}") for name, images in sets.items()}
+    return {name: images for name, images in fresh.items() if images}
 
 
 def kept_sets(known: Sequence[str], classes: Sequence[str], exclude: Iterable[str]) -> list[str]:

@@ -113,20 +113,14 @@ def assigned(
     """Returns ID classes, then candidates as `judge` says (synset, match, nearest ID class, similarity)."""
     if not known.by_synset:
         raise UnusableInput(f"{known.source}: no ID class has a synset; name some by --overrides")
+
+    def entry(source: str, match: Match, similarity: float | None, verdict: Verdict) -> ClassEntry:
+        return ClassEntry(source, match.label, match.synset or "", similarity, *verdict)
+
     entries = []
     for match in known.matches:
         reason = f"ID class; matched by {match.how}" if match.synset else "ID class; unmatched"
-        entries.append(
-            ClassEntry(
-                source=known.source,
-                name=match.label,
-                synset=match.synset or "",
-                similarity=None,
-                oodness=0,
-                assignment="ID",
-                reason=reason,
-            )
-        )
+        entries.append(entry(known.source, match, None, (0, "ID", reason)))
     synsets = list(dict.fromkeys(synset for source in candidates for synset in source.by_synset))
     nearest: dict[str, tuple[Match, float]] = {}
     matched = list(known.by_synset.values())
@@ -141,7 +135,7 @@ def assigned(
             if match.synset:
                 neighbour, similar = nearest[match.synset]
                 alike, verdict = min(similar, 1.0), judge(match.synset, match, neighbour, similar)
-            entries.append(ClassEntry(source.source, match.label, match.synset or "", alike, *verdict))
+            entries.append(entry(source.source, match, alike, verdict))
     return entries
 
 

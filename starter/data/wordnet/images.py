@@ -84,10 +84,8 @@ def balanced_halves(
     if half < 1:
         raise UnusableInput("two images or more of ID classes and of OOD classes are needed")
     half = half if limit is None else min(half, limit)
-    rng, halves = (
-        CLASS_IMAGES(seed),
-        {name: list[Files]([()]) * len(files) for name in ("validation", "test")},
-    )
+    rng = CLASS_IMAGES(seed)
+    halves = {name: list[Files]([()]) * len(files) for name in ("validation", "test")}
     for kind in (ood, ~ood):
         shares = even_shares(np.where(kind, counts, 0), 2 * half)
         cuts = shares // 2

@@ -138,12 +138,7 @@ def match_classes(
     labels: Sequence[str],
     overrides: Mapping[tuple[str, str], str] | None = None,
 ) -> Matches:
-    """Look every label up: as a synset's id, else in `overrides` and the kit's table, else by its words.
-
-    Readings of a label are tried from the fullest to the shortest. The first that WordNet has decides, and
-    its senses are the candidates, most frequent first: "forest/broadleaf" is looked up as "broadleaf forest",
-    then "forest"; "jewelry_shop" as that, then as "shop".
-    """
+    """Look every label up: as a synset's id, else in `overrides` and the kit's table, else by its words."""
     own = {**kit_overrides(source), **(overrides or {})}
     chosen = (own.get((source, label), own.get(("", label))) for label in labels)
     return Matches(source, tuple(map(partial(_match, wordnet), labels, chosen)))

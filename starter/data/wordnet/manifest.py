@@ -80,8 +80,11 @@ def read_manifest(path: Path | str, reading: str = "") -> tuple[ClassEntry, ...]
     path, highest = Path(path), READINGS[reading]
     entries: dict[tuple[str, str], ClassEntry] = {}
     for line, row in read_rows(path, ("source", "class")):
-        try:
-            entry = _entry(row)
+        fields: dict[str, Any] = {field: row.get(column, "") for field, column in COLUMNS.items()}
+        if not fields["assignment"] and fields["oodness"] in ("0", "1", "2", "3"):
+            fields["assignment"] = assignment(int(fields["oodness"]))
+        try:  # pydantic turns the texts into numbers, and refuses others
+            entry = ClassEntry(**fields | {name: fields[name] or None for name in ("similarity", "oodness")})
         except ValidationError as error:
             mistake = error.errors()[0]
             raise unusable(path, f"line {line}: {mistake['loc'][0]}: {mistake['msg']}") from error
@@ -108,14 +111,6 @@ def check_meanings(path: Path, meanings: Iterable[tuple[str, ClassEntry]]) -> No
                 f"{meaning} is {other.assignment} as {other.source}/{other.name}, but "
                 f"{entry.assignment} as {entry.source}/{entry.name}: assign both alike, or drop one",
             )
-
-
-def _entry(row: dict[str, str]) -> ClassEntry:
-    """Returns the entry of a line; pydantic turns the texts into numbers, and refuses others."""
-    fields: dict[str, Any] = {field: row.get(column, "") for field, column in COLUMNS.items()}
-    if not fields["assignment"] and fields["oodness"] in ("0", "1", "2", "3"):
-        fields["assignment"] = assignment(int(fields["oodness"]))
-    return ClassEntry(**fields | {name: fields[name] or None for name in ("similarity", "oodness")})
 
 
 def summary(entries: Sequence[ClassEntry]) -> str:

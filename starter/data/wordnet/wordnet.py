@@ -114,7 +114,10 @@ def load_wordnet(folder: Path | None = None) -> WordNet:
         wordnet = WordNet(
             {synset: words for synset, (words, _) in synsets.items()},
             {synset: above for synset, (_, above) in synsets.items()},
-            dict(map(_senses, _lines(index))),
+            {
+                word: tuple(f"n{offset}" for offset in rest[-int(rest[1]) :])
+                for word, *rest in map(str.split, _lines(index))  # type, senses, pointers, counts, offsets
+            },
             {plural: tuple(singular) for plural, *singular in map(str.split, _lines(plurals))},
         )
     except (KeyError, ValueError, IndexError) as error:
@@ -146,9 +149,3 @@ def _synset(line: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     above = zip(pointers[::4], pointers[1::4], strict=True)
     hypernyms = (f"n{offset}" for kind, offset in above if kind in (_HYPERNYM, _INSTANCE_HYPERNYM))
     return f"n{fields[0]}", tuple(fields[4:end:2]), tuple(dict.fromkeys(hypernyms))
-
-
-def _senses(line: str) -> tuple[str, tuple[str, ...]]:
-    """Returns a word and its synsets: word, type, senses, pointers (count), two counts, offsets."""
-    fields = line.split()
-    return fields[0], tuple(f"n{offset}" for offset in fields[-int(fields[2]) :])

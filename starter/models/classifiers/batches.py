@@ -81,7 +81,8 @@ def logits_of(output: Any, calls: Sequence[Call] = (), who: str = "the model") -
         arrays = [_tensor(each) for each in inside if is_array(each) and each.ndim > 1]
         linear = [each for each in arrays if any(gives(call, each) for call in calls)]
         inside = next(iter((*linear, *arrays)), inside)
-    if not is_array(inside) and not _is_rows(inside):
+    rows = isinstance(inside, tuple | list) and inside and isinstance(inside[0], list | tuple | float)
+    if not is_array(inside) and not rows:
         raise UnusableInput(
             f"{who} returns {_type(output)}: it must return logits (n, k), a tensor or an array, alone, "
             f"first in a tuple, in a dictionary as {_either(LOGITS)}, or as .logits"
@@ -225,11 +226,6 @@ def _joined(items: Iterator[Batch], what: str) -> Iterator[Batch]:
                 "tensors of one size"
             ) from error
         yield joined, None if labels[0] is None else [_array(label) for label in labels]
-
-
-def _is_rows(given: Any) -> bool:
-    """Returns True for rows of numbers in lists."""
-    return isinstance(given, tuple | list) and bool(given) and isinstance(given[0], list | tuple | float)
 
 
 def _tensor(given: Any) -> Tensor:

@@ -4,8 +4,6 @@ import copy
 import hashlib
 import math
 import reprlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -100,8 +98,7 @@ class Classifier:
     def _seen(self, images: Images) -> tuple[Tensor, Tensor]:
         """Returns logits and features of images in one pass, whatever their values; raises as a call does."""
         inputs = self.normalised(images)
-        with self._running(inputs):
-            features = self.features_of(inputs)
+        features = self.features_of(inputs)
         if self.network.head:
             (logits,) = self._part("head", features)
         else:
@@ -114,16 +111,14 @@ class Classifier:
         return logits, features
 
     def features_of(self, inputs: Tensor) -> Tensor:
-        """Returns the features, float32 (n, d), of `normalised` images, without any check."""
+        """Returns the features, float32 (n, d), of `normalised` images, whatever their values."""
         (features,) = self._part("features", inputs)
         return features
 
     @torch.inference_mode()
     def stages(self, images: Images) -> list[Tensor]:
         """Returns the feature maps after each stage, each float32 (n, c, h', w'); raises as a call does."""
-        inputs = self.normalised(images)
-        with self._running(inputs):
-            return list(self._part("stages", inputs))
+        return list(self._part("stages", self.normalised(images)))
 
     @property
     def logits_alone(self) -> bool:
@@ -167,18 +162,12 @@ class Classifier:
             precision = "float32" if name == "head" else self.precision
             asked = (Part(self.deployed, name), str(self), self.engine, precision, self.device)
             self._runners[name] = Runner(*asked, own_code=bool(Spec.parse(self.arch).own_code))
-        return self._runners[name](inputs)
-
-    @contextmanager
-    def _running(self, inputs: Tensor) -> Iterator[None]:
-        """Raise an error of the engine as UnusableInput with one line."""
         try:
-            yield
+            return self._runners[name](inputs)
         except RuntimeError as error:
-            count, _, height, width = inputs.shape
-            raise UnusableInput(
-                f"{self} cannot take {count} images of {width} x {height} pixels: {why(error)}"
-            ) from error
+            size = " x ".join(map(str, inputs.shape[:1:-1]))
+            reason = f"cannot take {len(inputs)} images of {size} pixels: {why(error)}"
+            raise UnusableInput(f"{self} {reason}") from error
 
     def normalised(self, images: Images) -> Tensor:
         """Returns uint8 images of either layout as float32 (n, 3, h, w), channels last, on the device."""

@@ -86,11 +86,7 @@ class Training:
 
 
 def train(asked: Training, out: Path, device: str | None = None) -> str:
-    """Train a classifier, write it as safetensors, and return a text with its accuracy.
-
-    ``<out>.checkpoint`` is written after every epoch. The same call continues from it, gives the same weights
-    on the same machine, and removes it at the end.
-    """
+    """Train a classifier, from ``<out>.checkpoint`` on, write it, and return a text with its accuracy."""
     if out.suffix.lower() != ".safetensors" or out.exists():
         raise UnusableInput(f"{out}: a new file is expected, whose name ends in .safetensors")
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")

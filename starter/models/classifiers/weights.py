@@ -104,8 +104,11 @@ class WeightsFile:
         problems = [f"it lacks {name}" for name in expected if name not in found]
         problems += [f"its {name[:100]!r} is unexpected" for name in found if name not in expected]
         for name in (name for name in expected if name in found):
-            problem = _problem(found[name], expected[name])
-            problems += [f"its {name} {problem}"] if problem else []
+            tensor, own = found[name], expected[name]
+            if tensor.shape != own.shape:
+                problems.append(f"its {name} has shape {tuple(tensor.shape)} instead of {tuple(own.shape)}")
+            elif not tensor.to(own.dtype).isfinite().all():
+                problems.append(f"its {name} holds NaN or infinite values")
         if problems:
             shown = "; ".join(problems[:SHOWN_PROBLEMS])
             raise UnusableInput(f"{self.path} does not fit {arch}: {shown} ({len(problems)} problems in all)")
@@ -129,10 +132,11 @@ def load_classifier(
     parsed, k = _checked(spec), len(classes)
     if parsed.network and not parsed.weights:
         arch = parsed.arch
-        if parsed.library:
-            check_pretrained(arch, k)
-        else:
+        if not parsed.library:
             use_network(parsed.network)
+        elif (known := pretrained_classes(parsed.network)) != k:
+            start = f"unseen train --arch {arch} --start pretrained fits it to yours"
+            raise OtherClasses(f"{arch} tells {known} classes apart, not {k}: {start}")
         network = new_network(arch, k)
         if parsed.library:
             network.load_state_dict(pretrained_state(parsed.network))
@@ -242,14 +246,6 @@ def begin_with(network: Network, arch: str, start: str) -> tuple[Triple, Triple]
     return file.normalisation(*_normalisation(network))
 
 
-def check_pretrained(arch: str, classes: int) -> None:
-    """Refuse a library's own weights for another number of classes, before anything is downloaded."""
-    known = pretrained_classes(arch.partition("@")[0])
-    if known != classes:
-        start = f"unseen train --arch {arch} --start pretrained fits it to yours"
-        raise OtherClasses(f"{arch} tells {known} classes apart, not {classes}: {start}")
-
-
 def _checked(text: str) -> Spec:
     """Returns the spec of a classifier, which has a name, and weights or a network."""
     spec, problem = Spec.parse(text), ""
@@ -320,15 +316,6 @@ def head_name(network: Network) -> str:
 def _triple(text: str) -> Triple:
     red, green, blue = map(float, text.split(","))
     return red, green, blue
-
-
-def _problem(tensor: Tensor, expected: Tensor) -> str | None:
-    """Returns the reason why a tensor cannot take the place of the `expected` one."""
-    if tensor.shape != expected.shape:
-        return f"has shape {tuple(tensor.shape)} instead of {tuple(expected.shape)}"
-    if not tensor.to(expected.dtype).isfinite().all():
-        return "holds NaN or infinite values"
-    return None
 
 
 def with_sorted_header(data: bytes) -> bytes:

@@ -15,8 +15,8 @@ from starter.data.images.imageset import ImageSet
 from starter.data.operations import GROUPS, OPERATIONS
 from starter.data.sets.recipe import Recipe
 from starter.data.sources.glyphs.digits import CLASSES, NATURAL, PARTS, Look, draw_glyphs
-from starter.data.sources.glyphs.signs import PICTURES, SCRIPTS
-from starter.data.sources.glyphs.typefaces import handwriting, script, typeface
+from starter.data.sources.glyphs.signs import PICTURES, SCRIPTS, draw_signs
+from starter.data.sources.glyphs.typefaces import handwriting, typeface
 from submission.arrays import IntArray, Pixels
 from submission.errors import UnusableInput
 from submission.progress import progress
@@ -137,14 +137,9 @@ def drawn(meanings: IntArray, style: Sequence[int], rng: Generator) -> Pixels:
     `meanings` (n,) are indices into `PHRASES`' first attribute, `style` those of face, backdrop and look.
     """
     n, other = len(meanings), int(meanings[0]) - len(CLASSES)
-    if other >= len(SCRIPTS):
-        pictures = list(PICTURES.values())[other - len(SCRIPTS)](n, rng)
-        return np.rint(np.clip(pictures, 0, 1) * 255).astype(np.uint8)
     look = replace(list(LOOKS.values())[style[2]], backdrops=(BACKDROPS[style[1]],))
     if other >= 0:
-        characters = list(SCRIPTS.values())[other]
-        numbers = rng.integers(len(characters), size=n)
-        return draw_glyphs("signs", numbers, look, [script(characters)], rng).images
+        return draw_signs([*SCRIPTS, *PICTURES][other], n, look, rng)
     face = FACES[style[0]]
     written = handwriting(*PARTS["train"][1]) if face == "handwriting" else typeface(face)
     return draw_glyphs("digits", meanings, look, [written], rng).images

@@ -164,18 +164,16 @@ def train_encoder(
     pixels, values = torch.from_numpy(data.images).permute(0, 3, 1, 2), torch.from_numpy(data.values)
     rng = CONTRASTIVE(seed)
     batches = list(_batches(data, epochs, rng))
-    optimisers, schedules = _optimisers(network, len(batches))
+    optimisers = _optimisers(network, len(batches))
     for chosen in progress(batches, "train encoder", unit="batches"):
         features, here = network.images(pixels[chosen]), values[chosen]
-        mentioned = torch.from_numpy(rng.random(here.shape) < MENTIONED) & (here >= 0)
-        mentioned[:, 0] = True
-        meaning = torch.zeros_like(mentioned)
-        meaning[:, 0] = True
+        meaning = (torch.arange(here.shape[1]) == 0).expand_as(here)
+        mentioned = torch.from_numpy(rng.random(here.shape) < MENTIONED) & (here >= 0) | meaning
         loss = _loss(network, features, here, meaning, tables)
         loss = loss + _loss(network, features, here, mentioned, tables)
         network.zero_grad()
         loss.backward()
-        for optimiser, schedule in zip(optimisers, schedules, strict=True):
+        for optimiser, schedule in optimisers:
             optimiser.step()
             schedule.step()
     return TwoTowerEncoder(network.eval(), data.phrases)
@@ -190,16 +188,12 @@ def _batches(data: Captioned, epochs: tuple[int, int], rng: Generator) -> Iterat
             yield from (order[i : i + BATCH] for i in range(0, len(order) - BATCH + 1, BATCH))
 
 
-def _optimisers(network: TwoTower, steps: int) -> tuple[list[Optimizer], list[LRScheduler]]:
+def _optimisers(network: TwoTower, steps: int) -> list[tuple[Optimizer, LRScheduler]]:
     image = [*network.blocks.parameters(), *network.project.parameters()]
-    mine = {id(parameter) for parameter in image}
-    text = [parameter for parameter in network.parameters() if id(parameter) not in mine]
+    text = [network.scale, *network.word.parameters(), *network.linear.parameters()]
     sgd = torch.optim.SGD(image, IMAGE_RATE, momentum=0.9, weight_decay=5e-4, nesterov=True)
     adam = torch.optim.AdamW(text, TEXT_RATE, weight_decay=1e-2)
-    cycles: list[LRScheduler] = [
-        OneCycleLR(part, rate, steps) for part, rate in ((sgd, IMAGE_RATE), (adam, TEXT_RATE))
-    ]
-    return [sgd, adam], cycles
+    return [(part, OneCycleLR(part, rate, steps)) for part, rate in ((sgd, IMAGE_RATE), (adam, TEXT_RATE))]
 
 
 def _loss(
@@ -213,11 +207,7 @@ def _loss(
 
 
 def photo_encoder(sources: Sequence[str], *, out: Path, seed: int = 0) -> str:
-    """Train a small encoder of photographs, write it, and return a text that describes it.
-
-    It learns from captions that name an image's class and the operation applied to it. 52,000 images take
-    eight minutes of processor time. The source "glyphs" alone gives the encoder that comes with the kit.
-    """
+    """Train a small encoder of photographs, write it, and return a text that describes it."""
     if out.exists():
         raise UnusableInput(f"{out} exists already: name another file, or take it away")
     if list(sources) == ["glyphs"]:

@@ -7,7 +7,6 @@ describe the trend of a detector as a shift grows.
 """
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -111,9 +110,7 @@ def along(grid: FloatArray, axis: str) -> FloatArray:
     >>> along(np.array([[1, 3], [np.nan, 5]]), "semantic")
     array([1., 4.])
     """
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Mean of empty slice", RuntimeWarning)
-        return np.nanmean(grid, axis=AXES.index(axis))
+    return pd.DataFrame(grid).mean(axis=AXES.index(axis)).to_numpy()
 
 
 def effects(grid: FloatArray, axis: str) -> FloatArray:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import safetensors
 import torch
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 from sklearn.decomposition import PCA
 from torch import Tensor
 from torch.nn.functional import cosine_similarity, relu
@@ -27,7 +27,7 @@ from starter.observing.cache import Cache
 from starter.studies.shift.grid import NEIGHBOUR, shift_degrees
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
-from submission.files import digest_of, read_text, replacing
+from submission.files import digest_of, read_lines, write_bytes
 from submission.progress import progress
 from submission.random import LAID, PROMPTS
 
@@ -64,8 +64,7 @@ class Laid:
 
     def save(self, path: Path) -> None:
         """Write the matrix and the encoder's name as safetensors, atomically and with reproducible bytes."""
-        with replacing(path) as temporary:
-            save_file({"matrix": np.ascontiguousarray(self.matrix)}, temporary, {"encoder": self.encoder})
+        write_bytes(path, save({"matrix": np.ascontiguousarray(self.matrix)}, {"encoder": self.encoder}))
 
     @classmethod
     def load(cls, path: Path) -> "Laid":
@@ -169,18 +168,12 @@ def choose_prompts(
     encoder: Encoder, classes: Sequence[str], labels: Path | None = None, seed: int = 0
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Returns the classes, or lines of `labels`, and templates of the encoder's captions, or else CLIP's."""
-    meanings = lines_of(labels) if labels else tuple(classes)
+    meanings = tuple(dict.fromkeys(read_lines(labels))) if labels else tuple(classes)
     phrases = encoder.phrases if isinstance(encoder, TwoTowerEncoder) else None
     covariates = caption_templates(phrases, seed) if phrases else clip_templates()
     if min(len(meanings), len(covariates)) < 2:
         raise UnusableInput("LAID needs two meanings or more and two templates with one {} each")
     return meanings, covariates
-
-
-def lines_of(path: Path) -> tuple[str, ...]:
-    """Returns the lines of a text file that are not empty, each once."""
-    found = (line.strip() for line in read_text(path).splitlines())
-    return tuple(dict.fromkeys(line for line in found if line))
 
 
 def measured_degrees(

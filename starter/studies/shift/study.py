@@ -109,11 +109,7 @@ class Joined:
 def shifted(
     known: Mapping[str, ImageSet], others: Mapping[str, ImageSet], images: int, group: str, seed: int
 ) -> list[Joined]:
-    """Returns about `images` shifted images: every set unchanged, and under operations at each of STRENGTHS.
-
-    A quarter are images of `known`, if there are `others` too; within either, all sets have equally many, as
-    far as they have enough. The same arguments give the same images.
-    """
+    """Returns about `images` images: every set unchanged, and under operations at each of STRENGTHS."""
     share = IND_SHARE if known and others else float(bool(known))
     budgets = {name: images * share / len(known) for name in known}
     budgets |= {name: images * (1 - share) / len(others) for name in others}
@@ -189,10 +185,7 @@ def grid_study(
     detectors: Sequence[str] = (),
     device: str = "cpu",
 ) -> Study:
-    """Returns the detectors' AUROC, FPR@95 and AUPR in every cell, with their trends along both axes.
-
-    Half of the competition's base images are IND; the other half and the OOD sets are shifted.
-    """
+    """Returns the detectors' AUROC, FPR@95 and AUPR in every cell, with their trends along both axes."""
     classifier = classifier or competition.classifiers[0]
     if classifier not in competition.classifiers:
         there = ", ".join(competition.classifiers)
@@ -212,11 +205,6 @@ def grid_study(
         name: np.concatenate([scorer.scores(name, each) for each in renderings]) for name in scorer.detectors
     }
     cells = cell_table({name: scorer.scores(name, known) for name in scorer.detectors}, scores, grid)
-    return _study(cells, grid, competition.out / "grid")
-
-
-def _study(cells: pd.DataFrame, grid: ShiftGrid, folder: Path) -> Study:
-    """Returns all tables and figures of the cells."""
     tables = {
         "cells": cells,
         "curves": curve_table(cells),
@@ -227,7 +215,7 @@ def _study(cells: pd.DataFrame, grid: ShiftGrid, folder: Path) -> Study:
     for metric in METRICS:
         figures[f"map_{metric}"] = partial(maps_figure, cells, metric)
         figures[f"curve_{metric}"] = partial(curves_figure, cells, metric)
-    return Study(tables, figures, grid_text(tables), folder)
+    return Study(tables, figures, grid_text(tables), competition.out / "grid")
 
 
 def grid_text(tables: Mapping[str, pd.DataFrame]) -> str:
@@ -308,10 +296,7 @@ def measure_degrees(
     seed: int = 0,
     device: str = "cpu",
 ) -> Study:
-    """Returns each image's degree of shift in meaning and in style, with the mean of each set.
-
-    They are distances from a competition's unlabelled training images, or from those of a source.
-    """
+    """Returns each image's degree of shift in meaning and in style, with the mean of each set."""
     eyes, matrix = read_laid(laid, encoder, device)
     if (path / "public").is_dir():
         stored = sets_of(Competition.open(path))
@@ -319,9 +304,7 @@ def measure_degrees(
         sets: Sequence[Rendering] = [*stored.stored("val"), *stored.stored("test")]
     else:
         splits = load_source(source, seed)
-        found = load_ood_sets(
-            str(path), (), fit=Fit(splits.image_size), exclude=(), limit=images, seed=seed, stream=SANITY
-        )
+        found = load_ood_sets(str(path), (), Fit(splits.image_size), limit=images, seed=seed, stream=SANITY)
         known, sets = splits.train, [FromRecipe.whole(each) for each in found.values()]
     reference, tables = matrix.decompose(eyes.encode_images(known.images)), []
     for each in sets:

@@ -1,7 +1,5 @@
 """Saved methods: what may be held, what comes back, and what is refused."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -12,7 +10,7 @@ from torch import nn
 from baselines import BASELINES, Estimator
 from baselines.contract.conformance import example_classifier, example_meta_train, example_observation
 from baselines.contract.saved import read_saved, reading, write_saved
-from starter.observing import MetaTrain, Observation, Source
+from starter.observing import Source
 from submission.errors import UnusableInput
 
 META = example_meta_train()
@@ -21,23 +19,23 @@ META = example_meta_train()
 class Keeps(Estimator):
     """Keeps whatever it is given as learnt."""
 
-    def __init__(self, what: object = None) -> None:
+    def __init__(self, what=None):
         self.what = what
 
-    def _fit(self, meta: MetaTrain) -> None:
+    def _fit(self, meta):
         self.kept_ = self.what
 
-    def _predict(self, observation: Observation) -> float:
+    def _predict(self, observation):
         return 0.5
 
 
 @pytest.mark.parametrize("value", [None, True, 3, 0.1, "text", [1, (2.5, "x")], {"a": [None]}, np.float64(2)])
-def test_plain_values_come_back_as_they_were(value: object, tmp_path: Path) -> None:
+def test_plain_values_come_back_as_they_were(value, tmp_path):
     write_saved(tmp_path / "m", "Method", {"p": 1}, {"value": value})
     assert read_saved(tmp_path / "m", "Method") == ({"p": 1}, {"value": value})
 
 
-def test_arrays_and_observations_come_back_without_their_images(tmp_path: Path) -> None:
+def test_arrays_and_observations_come_back_without_their_images(tmp_path):
     observation, labels = example_observation("a", 20, 2.0, seed=0)
     classifier = example_classifier()
     source = Source(observation, labels, observation, np.ones((10, 16)), np.zeros(10), classifier)
@@ -97,7 +95,7 @@ def test_a_class_of_a_network_that_cannot_be_found_again_is_refused(tmp_path: Pa
         (rb"\"fc.weight\"", rb"\"fd.weight\"", "fc.weight"),
     ],
 )
-def test_a_classifier_that_cannot_be_made_is_refused_in_one_line(there, instead, word, tmp_path) -> None:
+def test_a_classifier_that_cannot_be_made_is_refused_in_one_line(there, instead, word, tmp_path):
     write_saved(tmp_path / "m", "Method", {}, {"classifier": example_classifier()})
     (tmp_path / "m").write_bytes((tmp_path / "m").read_bytes().replace(there, instead))
     with pytest.raises(UnusableInput, match=word) as refused, reading(tmp_path / "m"):
@@ -105,19 +103,19 @@ def test_a_classifier_that_cannot_be_made_is_refused_in_one_line(there, instead,
     assert "\n" not in str(refused.value)
 
 
-def test_the_same_method_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_the_same_method_gives_the_same_bytes(tmp_path):
     for name in "ab":
         BASELINES["fd"].fit(META).save(tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_parameters_are_saved_too_and_a_path_may_be_text(tmp_path: Path) -> None:
+def test_parameters_are_saved_too_and_a_path_may_be_text(tmp_path):
     Keeps([1]).fit(META).save(str(tmp_path / "m"))
     loaded = Keeps().load(str(tmp_path / "m"))
     assert (loaded.what, loaded.kept_) == ([1], [1])  # type: ignore[attr-defined]
 
 
-def test_what_cannot_be_saved_is_named_and_nothing_is_written(tmp_path: Path) -> None:
+def test_what_cannot_be_saved_is_named_and_nothing_is_written(tmp_path):
     method = Keeps().fit(META)
     method.kept_ = {"inner": lambda: 0}  # type: ignore[attr-defined]
     with pytest.raises(UnusableInput, match=r"^kept_\.inner is a function, which cannot be saved"):
@@ -125,7 +123,7 @@ def test_what_cannot_be_saved_is_named_and_nothing_is_written(tmp_path: Path) ->
     assert not (tmp_path / "m").exists()
 
 
-def test_intervals_of_an_earlier_fit_are_forgotten_on_loading(tmp_path: Path) -> None:
+def test_intervals_of_an_earlier_fit_are_forgotten_on_loading(tmp_path):
     clone(BASELINES["fd"]).fit(META).save(tmp_path / "m")
     method = clone(BASELINES["fd"]).fit(example_meta_train(12))
     method.predict_interval(META.sets[:1])
@@ -133,7 +131,7 @@ def test_intervals_of_an_earlier_fit_are_forgotten_on_loading(tmp_path: Path) ->
         method.load(tmp_path / "m").predict_interval(META.sets[:1])
 
 
-def state_without_rows(path: Path) -> None:
+def state_without_rows(path):
     method = clone(BASELINES["fd"]).fit(META)
     state = {name: value for name, value in method._state().items() if name != "rows"}
     write_saved(path, "Regressed(fd)", method.parameters(), state)
@@ -152,7 +150,7 @@ def state_without_rows(path: Path) -> None:
         (state_without_rows, "'rows'"),
     ],
 )
-def test_a_file_that_does_not_hold_the_method_is_refused(write: object, word: str, tmp_path: Path) -> None:
+def test_a_file_that_does_not_hold_the_method_is_refused(write, word, tmp_path):
     write(tmp_path / "m")  # type: ignore[operator]
     with pytest.raises(UnusableInput, match=word):
         clone(BASELINES["fd"]).load(tmp_path / "m")

@@ -31,8 +31,22 @@ SUBJECTS = {"net:msp:fpr95": META, "net:mls:fpr95": gaussian_mixes(sets=40, n=40
 FAMILIES = [next(iter(family)) for family in META.families]
 
 
-def test_correlations_are_those_of_the_points():
-    points, found = make_table("fig3", SUBJECTS), make_table("4", SUBJECTS, 5)
+@pytest.fixture
+def tabled(tmp_path):
+    """Make a table, and write it beside its plot."""
+
+    def make(name, subjects, splits=0):
+        frame = make_table(name, subjects, splits)
+        table, plot = write_table(name, frame, tmp_path / "new")
+        assert len(pd.read_csv(table)) == len(frame)
+        assert plot.read_bytes().startswith(b"\x89PNG")
+        return frame
+
+    return make
+
+
+def test_correlations_are_those_of_the_points(tabled):
+    points, found = tabled("fig3", SUBJECTS), tabled("4", SUBJECTS, 5)
     assert len(points) == 80
     first = points[points.subject == "net:msp:fpr95"]
     assert first.target.tolist() == META.targets.tolist()
@@ -69,8 +83,8 @@ def one_method(monkeypatch):
 
 
 @pytest.mark.usefixtures("one_method")
-def test_the_methods_table_has_errors_on_left_out_families_and_on_random_splits():
-    found = make_table("1", {"net:msp:fpr95": META}, 5)
+def test_the_methods_table_has_errors_on_left_out_families_and_on_random_splits(tabled):
+    found = tabled("1", {"net:msp:fpr95": META}, 5)
     assert found.method.tolist() == ["gscore-ude-w", "gscore-ude-w", FLOOR]
     assert found.split.tolist() == ["family", "random", "family"]
     errors = np.concatenate(held_out_errors(folds(META.families)))
@@ -92,9 +106,9 @@ def test_the_deviation_is_that_of_the_rmse_over_draws_of_whole_families():
 
 
 @pytest.mark.usefixtures("one_method")
-def test_errors_on_near_and_far_mixes_are_those_of_left_out_families(tmp_path):
+def test_errors_on_near_and_far_mixes_are_those_of_left_out_families(tabled):
     names = [f"{family}_{'near' if family < 'f4' else 'far'}_zoo" for family in FAMILIES]
-    found = make_table("near-far", {"net:msp:fpr95": replace(META, ood_sets=names)})
+    found = tabled("near-far", {"net:msp:fpr95": replace(META, ood_sets=names)})
     assert found.kind.tolist() == ["far", "far", "near", "near"]
     assert found.method.tolist() == ["gscore-ude-w", FLOOR] * 2
     errors, parts = np.empty(40), divided(META, FOLDS)
@@ -106,7 +120,6 @@ def test_errors_on_near_and_far_mixes_are_those_of_left_out_families(tmp_path):
         assert row.rmse == pytest.approx(np.sqrt(np.mean(errors[mine] ** 2)))
         assert row.pearson == pytest.approx(pearsonr(truth + errors[mine] / 100, truth)[0])
         assert 0 < row.rmse_deviation < row.rmse
-    assert all(path.exists() for path in write_table("near-far", found, tmp_path))
 
 
 @pytest.mark.parametrize("threshold", ["pool", "mix"])
@@ -123,8 +136,8 @@ def test_deviations_are_those_of_drawing_the_images_again(threshold):
     np.testing.assert_allclose(deviations(replace(meta, fpr=threshold), "fpr95"), wanted, rtol=0.25)
 
 
-def test_easy_families_come_first():
-    found = make_table("fig7", SUBJECTS)
+def test_easy_families_come_first(tabled):
+    found = tabled("fig7", SUBJECTS)
     msp = found[found.subject == "net:msp:fpr95"]
     assert msp.target.is_monotonic_increasing
     assert msp.family.iloc[0] == "f9"
@@ -132,8 +145,8 @@ def test_easy_families_come_first():
     assert make_table("fig7", {"net:msp:auroc": META}).target.is_monotonic_decreasing
 
 
-def test_backbones_have_the_accuracy_and_mean_metrics():
-    found = make_table("2", SUBJECTS, 5)
+def test_backbones_have_the_accuracy_and_mean_metrics(tabled):
+    found = tabled("2", SUBJECTS, 5)
     assert found.split.tolist() == ["family", "random"] * 2
     assert found.accuracy[0] == META.source.accuracy
     assert found.true[0] == pytest.approx(META.targets.mean())
@@ -143,27 +156,17 @@ def test_backbones_have_the_accuracy_and_mean_metrics():
 
 @pytest.mark.parametrize(("name", "axis"), [("fig9-ratio", "ratio"), ("fig9-size", "size")])
 @pytest.mark.slow
-def test_gscore_still_correlates_on_other_mixes(name, axis):
-    found = make_table(name, {"net:msp:fpr95": META})
+def test_gscore_still_correlates_on_other_mixes(name, axis, tabled):
+    found = tabled(name, {"net:msp:fpr95": META})
     at = found[(found.method == "gscore-ude-w") & (found[axis] == (1.0 if axis == "ratio" else SIZES[-1]))]
     assert at.pearson.item() > 0.8
     assert set(found.method) == {*METHODS, "gscore-kmeans"}
 
 
-def test_the_reference_may_be_small():
-    found = make_table("fig10", {"net:msp:fpr95": META})
+def test_the_reference_may_be_small(tabled):
+    found = tabled("fig10", {"net:msp:fpr95": META})
     assert found["size"].tolist() == [50, 100, 200, 500, 1000, 2000]
     assert (found.pearson > 0.8).all()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["1", "2", "4", "fig3", "fig7", "fig9-ratio", "fig10"])
-@pytest.mark.usefixtures("one_method")
-def test_a_table_is_written_beside_its_plot(tmp_path, name):
-    frame = make_table(name, SUBJECTS, 2) if name in "124" else make_table(name, SUBJECTS)
-    table, plot = write_table(name, frame, tmp_path / "new")
-    assert len(pd.read_csv(table)) == len(frame)
-    assert plot.read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_competition_is_ablated(ood_contest):

@@ -178,6 +178,7 @@ def test_the_listing_tells_what_is_read_and_what_can_be_set():
     assert (lines[3][0], lines[3][-2:]) == ("ora-a", ["[moments,", "image_stats]"])
     assert lines[4] == ["runs", "if", "named"]
     assert "ora-a.iterations=30000" in lines[5]
+    assert all(f"{name} " in listing(KIT, dict.fromkeys(KIT, "")) for name in KIT)
 
 
 HOW_TO = Path(__file__).parents[3] / "docs/how-to/methods.md"

@@ -124,8 +124,8 @@ def entry(contest):
 
 def test_the_same_method_is_verified_without_hidden_files_and_despite_rounding(contest, entry, tmp_path):
     contest.private.rename(tmp_path / "away")
-    write_answer(tmp_path / "answer.zip", validate(contest, entry))
-    for file in (entry, tmp_path / "answer.zip"):
+    write_answer(tmp_path / "answer.txt", validate(contest, entry))
+    for file in (entry, tmp_path / "answer.txt"):
         assert verify_entry(contest, file, "atc", BASELINES["atc"]).empty
 
 

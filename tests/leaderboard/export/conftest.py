@@ -3,24 +3,18 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import pytest
 
-from submission import Competition
 from submission.predictions import write_predictions
 from submission.solution import solution_of
 
-Scored = tuple[int, str, dict[str, float] | None]
-"""Exit code, what was printed, and the scores."""
-
 
 @pytest.fixture
-def scored(tmp_path: Path) -> Callable[[Path, Path, Mapping[str, bytes]], Scored]:
+def scored(tmp_path):
     """Score files as a platform does, by a program and labels, in a Python of nothing but its own library."""
 
-    def run(program: Path, labels: Path, files: Mapping[str, bytes]) -> Scored:
+    def run(program, labels, files):
         folder = tmp_path / f"app{len([*tmp_path.glob('app*')])}"
         for name, data in files.items():
             (folder / "input/res" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -43,7 +37,7 @@ def scored(tmp_path: Path) -> Callable[[Path, Path, Mapping[str, bytes]], Scored
 
 
 @pytest.fixture
-def ranked(competition: Competition, tmp_path: Path) -> dict[str, Path]:
+def ranked(competition, tmp_path):
     """An oracle's file, a baseline's and the constant's: errors of about 1 and 5 points, and 0.5 everywhere."""
     truth = {row.id: row.prediction for row in solution_of(competition)}
     signs = [1 if i % 3 else -1 for i in range(len(truth))]

@@ -2,8 +2,6 @@
 
 import zipfile
 from datetime import datetime, timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -11,7 +9,6 @@ from exports import START
 from rules import with_fields
 
 from leaderboard.export import export
-from submission import Competition
 from submission.solution import solution_of
 
 RULES = {
@@ -21,12 +18,12 @@ RULES = {
 
 
 @pytest.fixture
-def bundle(competition: Competition, tmp_path: Path) -> Path:
+def bundle(competition, tmp_path):
     """The unpacked bundle."""
     return unpacked(competition, tmp_path)
 
 
-def unpacked(competition: Competition, folder: Path) -> Path:
+def unpacked(competition, folder):
     path = export(competition, "codabench", folder / "out", START) / "bundle.zip"
     assert path.stat().st_mode & 0o777 == 0o600
     with zipfile.ZipFile(path) as archive:
@@ -35,13 +32,13 @@ def unpacked(competition: Competition, folder: Path) -> Path:
     return folder / "bundle"
 
 
-def described(bundle: Path) -> dict[str, Any]:
+def described(bundle):
     found = yaml.safe_load((bundle / "competition.yaml").read_text(encoding="utf-8"))
     assert isinstance(found, dict)
     return found
 
 
-def test_what_the_unpacker_asks_for_is_there(competition: Competition, bundle: Path) -> None:
+def test_what_the_unpacker_asks_for_is_there(competition, bundle):
     found = described(bundle)
     assert found["version"] == 2
     assert found["title"] == competition.name
@@ -58,7 +55,7 @@ def test_what_the_unpacker_asks_for_is_there(competition: Competition, bundle: P
     assert not found["make_input_data_available"]
 
 
-def test_phases_follow_each_other(bundle: Path) -> None:
+def test_phases_follow_each_other(bundle):
     phases = described(bundle)["phases"]
     assert [phase["index"] for phase in phases] == [0, 1]
     assert [phase["tasks"] for phase in phases] == [[0], [1]]
@@ -72,9 +69,7 @@ def test_phases_follow_each_other(bundle: Path) -> None:
     assert all(isinstance(phase["execution_time_limit"], int) for phase in phases)
 
 
-def test_the_competitions_limits_and_deadline_are_the_phases(
-    competition: Competition, tmp_path: Path
-) -> None:
+def test_the_competitions_limits_and_deadline_are_the_phases(competition, tmp_path):
     limited = with_fields(
         competition, daily_limit=3, total_limit=40, deadline=START + timedelta(days=9, hours=5)
     )
@@ -84,7 +79,7 @@ def test_the_competitions_limits_and_deadline_are_the_phases(
     assert (public["end"], final["start"]) == ("2027-01-10 05:00:00", "2027-01-10 05:00:01")
 
 
-def test_a_limit_of_0_is_none_there_as_here(competition: Competition, tmp_path: Path) -> None:
+def test_a_limit_of_0_is_none_there_as_here(competition, tmp_path):
     free = with_fields(competition, daily_limit=None, total_limit=None)
     free.save()
     public, final = described(unpacked(free, tmp_path))["phases"]
@@ -94,7 +89,7 @@ def test_a_limit_of_0_is_none_there_as_here(competition: Competition, tmp_path: 
     assert (final["max_submissions_per_day"], final["max_submissions"]) == (1, 1)
 
 
-def test_private_scores_are_hidden_until_the_end(bundle: Path) -> None:
+def test_private_scores_are_hidden_until_the_end(bundle):
     found = described(bundle)
     public, final = found["phases"]
     assert final["hide_output"] is final["hide_score_output"] is True
@@ -103,7 +98,7 @@ def test_private_scores_are_hidden_until_the_end(bundle: Path) -> None:
     assert [board["hidden"] for board in found["leaderboards"]] == [True]
 
 
-def test_the_leaderboard_sorts_the_smallest_error_first(bundle: Path) -> None:
+def test_the_leaderboard_sorts_the_smallest_error_first(bundle):
     (board,) = described(bundle)["leaderboards"]
     assert board["submission_rule"] in RULES
     (column,) = board["columns"]
@@ -112,15 +107,13 @@ def test_the_leaderboard_sorts_the_smallest_error_first(bundle: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ['a "quoted": name # {{ 7 }}', "Ünïcode 🎈 名", "{x: [1"])
-def test_any_name_of_a_competition_is_a_title(competition: Competition, tmp_path: Path, name: str) -> None:
+def test_any_name_of_a_competition_is_a_title(competition, tmp_path, name):
     named = with_fields(competition, name=name)
     named.save()
     assert described(unpacked(named, tmp_path))["title"] == name
 
 
-def test_hidden_labels_are_in_the_reference_data_alone(
-    competition: Competition, bundle: Path, tmp_path: Path
-) -> None:
+def test_hidden_labels_are_in_the_reference_data_alone(competition, bundle, tmp_path):
     """Neither in the public data, nor on pages, nor in the scoring program, which participants may read."""
     rows = solution_of(competition)
     labels = {

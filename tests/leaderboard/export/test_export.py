@@ -3,28 +3,25 @@
 import stat
 import zipfile
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from exports import START
 from rules import with_fields
 
 from leaderboard.export import PLATFORMS, export
-from submission import Competition, UnusableInput
+from submission import UnusableInput
 from submission.pack import write_archive
 from submission.scoring import validate
 
 PLATFORM = pytest.mark.parametrize("platform", PLATFORMS)
 
 
-def contents(folder: Path) -> dict[str, bytes]:
+def contents(folder):
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
 @PLATFORM
-def test_the_same_competition_gives_the_same_bytes(
-    competition: Competition, tmp_path: Path, platform: str
-) -> None:
+def test_the_same_competition_gives_the_same_bytes(competition, tmp_path, platform):
     first = contents(export(competition, platform, tmp_path / "a", START))
     assert "README.md" in first
     assert contents(export(competition, platform, tmp_path / "b", START)) == first
@@ -32,18 +29,14 @@ def test_the_same_competition_gives_the_same_bytes(
 
 
 @PLATFORM
-def test_only_the_owner_can_read_an_export_whose_readme_says_so(
-    competition: Competition, tmp_path: Path, platform: str
-) -> None:
+def test_only_the_owner_can_read_an_export_whose_readme_says_so(competition, tmp_path, platform):
     out = export(competition, platform, tmp_path / "out", START)
     assert "holds hidden labels: keep it to yourself" in (out / "README.md").read_text()
     assert stat.S_IMODE(out.stat().st_mode) == 0o700
 
 
 @PLATFORM
-def test_a_participants_copy_cannot_be_exported(
-    competition: Competition, tmp_path: Path, platform: str
-) -> None:
+def test_a_participants_copy_cannot_be_exported(competition, tmp_path, platform):
     competition.private.rename(tmp_path / "away")
     with pytest.raises(UnusableInput, match="only the organizer"):
         export(competition, platform, tmp_path / "out", START)
@@ -51,18 +44,14 @@ def test_a_participants_copy_cannot_be_exported(
 
 
 @PLATFORM
-def test_scores_that_the_kit_withholds_are_not_exported(
-    competition: Competition, tmp_path: Path, platform: str
-) -> None:
+def test_scores_that_the_kit_withholds_are_not_exported(competition, tmp_path, platform):
     few = with_fields(competition, visibility="hidden", total_limit=3)
     with pytest.raises(UnusableInput, match="fewer than 10 sets are public"):
         export(few, platform, tmp_path / "out", START)
     assert not (tmp_path / "out").exists()
 
 
-def test_an_unknown_platform_and_a_place_in_the_competition_are_refused(
-    competition: Competition, tmp_path: Path
-) -> None:
+def test_an_unknown_platform_and_a_place_in_the_competition_are_refused(competition, tmp_path):
     with pytest.raises(UnusableInput, match=r"'evalai' is unknown; there are codabench, datacv, kaggle"):
         export(competition, "evalai", tmp_path / "out", START)
     for place in ("public/out", "."):
@@ -70,7 +59,7 @@ def test_an_unknown_platform_and_a_place_in_the_competition_are_refused(
             export(competition, "kaggle", competition.root / place, START)
 
 
-def test_what_lies_there_already_stays(competition: Competition, tmp_path: Path) -> None:
+def test_what_lies_there_already_stays(competition, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out/thesis.txt").write_text("mine")
     (tmp_path / "file").write_text("mine")
@@ -84,7 +73,7 @@ def test_what_lies_there_already_stays(competition: Competition, tmp_path: Path)
         export(competition, "datacv", tmp_path / "kaggle", START)
 
 
-def test_a_start_after_the_deadline_is_refused(competition: Competition, tmp_path: Path) -> None:
+def test_a_start_after_the_deadline_is_refused(competition, tmp_path):
     closing = with_fields(competition, deadline=START + timedelta(days=3))
     closing.save()
     with pytest.raises(
@@ -93,23 +82,21 @@ def test_a_start_after_the_deadline_is_refused(competition: Competition, tmp_pat
         export(closing, "codabench", tmp_path / "out", START + timedelta(days=3))
 
 
-def test_datacvs_sample_and_the_order_of_its_lines(competition: Competition, tmp_path: Path) -> None:
+def test_datacvs_sample_and_the_order_of_its_lines(competition, tmp_path):
     out = export(competition, "datacv", tmp_path / "out", START) / "participants"
     lines = (out / "order.csv").read_text().splitlines()
     assert lines == ["line,id", *(f"{n},{name}" for n, name in enumerate(competition.ids("test"), 1))]
     assert set(validate(competition, out / "answer.txt").values()) == {0.5}
 
 
-def test_the_participants_archive_is_the_packs(competition: Competition, tmp_path: Path) -> None:
+def test_the_participants_archive_is_the_packs(competition, tmp_path):
     packed = write_archive(competition, tmp_path / "packed.zip").read_bytes()
     out = export(competition, "kaggle", tmp_path / "out", START)
     assert (out / "data/participants.zip").read_bytes() == packed
 
 
 @PLATFORM
-def test_texts_of_the_ood_track_name_its_methods_and_what_counts(
-    ood_competition: Competition, tmp_path: Path, platform: str
-) -> None:
+def test_texts_of_the_ood_track_name_its_methods_and_what_counts(ood_competition, tmp_path, platform):
     out = export(ood_competition, platform, tmp_path / "out", START)
     texts = [path.read_text() for path in out.rglob("*.md")]
     if platform == "codabench":

@@ -6,8 +6,6 @@ import math
 import typing
 import zipfile
 from dataclasses import replace
-from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -16,19 +14,18 @@ from exports import START
 from rules import with_rules
 
 from leaderboard.export import export
-from submission import Competition
 from submission.predictions import write_answer
 from submission.scoring import score_parts, validate
 from submission.solution import solution_of, whole_solution, write_solution
 
 
 @pytest.fixture
-def out(competition: Competition, tmp_path: Path) -> Path:
+def out(competition, tmp_path):
     return export(with_rules(competition, decimals=2), "kaggle", tmp_path / "out", START)
 
 
 @pytest.fixture
-def metric(out: Path) -> ModuleType:
+def metric(out):
     """The metric as Kaggle has it: a module of its own."""
     spec = importlib.util.spec_from_file_location("uploaded_metric", out / "host/metric.py")
     assert spec is not None
@@ -39,20 +36,18 @@ def metric(out: Path) -> ModuleType:
 
 
 @pytest.fixture
-def parts(out: Path) -> dict[str, pd.DataFrame]:
+def parts(out):
     """The rows of each part, as Kaggle passes them."""
     rows = pd.read_csv(out / "host/solution.csv")
     return {part: rows[rows["Usage"] == part].drop(columns="Usage") for part in ("Public", "Private")}
 
 
 @pytest.fixture
-def sample(out: Path) -> pd.DataFrame:
+def sample(out):
     return pd.read_csv(out / "data/sample_submission.csv")
 
 
-def test_the_files_are_those_that_kaggle_asks_for(
-    competition: Competition, out: Path, sample: pd.DataFrame
-) -> None:
+def test_the_files_are_those_that_kaggle_asks_for(competition, out, sample):
     solution = pd.read_csv(out / "host/solution.csv")
     assert list(solution) == ["id", "target", "Usage"]
     assert set(solution["Usage"]) == {"Public", "Private"}
@@ -62,16 +57,14 @@ def test_the_files_are_those_that_kaggle_asks_for(
     assert dict(zip(solution["id"], solution["target"], strict=True)) == hidden
 
 
-def test_the_metric_has_kaggles_signature(metric: ModuleType) -> None:
+def test_the_metric_has_kaggles_signature(metric):
     signature = inspect.signature(metric.score)
     assert list(signature.parameters) == ["solution", "submission", "row_id_column_name"]
     assert typing.get_type_hints(metric.score)["return"] is float
     assert ">>> score(" in metric.score.__doc__
 
 
-def test_the_number_is_the_kits_in_any_order(
-    competition: Competition, metric: ModuleType, parts: dict[str, pd.DataFrame], ranked: dict[str, Path]
-) -> None:
+def test_the_number_is_the_kits_in_any_order(competition, metric, parts, ranked):
     for part, rows in parts.items():
         for path in ranked.values():
             expected = round(
@@ -93,31 +86,21 @@ def test_the_number_is_the_kits_in_any_order(
         ({"more": [1] * 8}, "the header is"),
     ],
 )
-def test_participants_are_told_what_is_wrong_and_no_target(
-    metric: ModuleType,
-    parts: dict[str, pd.DataFrame],
-    sample: pd.DataFrame,
-    change: dict[str, list[object]],
-    message: str,
-) -> None:
+def test_participants_are_told_what_is_wrong_and_no_target(metric, parts, sample, change, message):
     hidden = parts["Public"].assign(target=np.linspace(0.123456, 0.654321, len(parts["Public"])))
     with pytest.raises(metric.ParticipantVisibleError, match=message) as caught:
         metric.score(hidden, sample.assign(**change), "id")
     assert not any(str(target) in str(caught.value) for target in hidden["target"])
 
 
-def test_numbers_without_ids_are_no_submission(
-    metric: ModuleType, parts: dict[str, pd.DataFrame], sample: pd.DataFrame, tmp_path: Path
-) -> None:
+def test_numbers_without_ids_are_no_submission(metric, parts, sample, tmp_path):
     write_answer(tmp_path / "answer.txt", dict(zip(sample["id"], sample["prediction"], strict=True)))
     for submission in (pd.read_csv(tmp_path / "answer.txt"), sample[["prediction"]], sample[["id"]]):
         with pytest.raises(metric.ParticipantVisibleError, match="id and prediction are needed"):
             metric.score(parts["Public"], submission, "id")
 
 
-def test_of_one_part_alone_every_fault_has_the_same_message(
-    metric: ModuleType, parts: dict[str, pd.DataFrame], sample: pd.DataFrame
-) -> None:
+def test_of_one_part_alone_every_fault_has_the_same_message(metric, parts, sample):
     """Else two faults in two rows, or percentages in half of them, would tell which of them the part has."""
     rows = parts["Public"]
     alone = sample[sample["id"].isin(rows["id"])].reset_index(drop=True)
@@ -132,7 +115,7 @@ def test_of_one_part_alone_every_fault_has_the_same_message(
             metric.score(parts[part], fewer, "id")
 
 
-def test_participants_data_hold_no_label(competition: Competition, out: Path, tmp_path: Path) -> None:
+def test_participants_data_hold_no_label(competition, out, tmp_path):
     with zipfile.ZipFile(out / "data/participants.zip") as archive:
         content = b"".join(archive.read(name) for name in archive.namelist())
     content += (out / "data/sample_submission.csv").read_bytes()
@@ -142,7 +125,7 @@ def test_participants_data_hold_no_label(competition: Competition, out: Path, tm
     assert b"Usage" not in content
 
 
-def test_a_voided_set_is_ignored_and_its_label_is_not_there(competition: Competition, tmp_path: Path) -> None:
+def test_a_voided_set_is_ignored_and_its_label_is_not_there(competition, tmp_path):
     rows = [
         replace(row, usage="Ignored") if row.set == "test_0002" else row
         for row in whole_solution(competition)

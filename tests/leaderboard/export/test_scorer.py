@@ -2,9 +2,7 @@
 
 import ast
 import sys
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from exports import START
@@ -12,7 +10,7 @@ from rules import with_rules
 
 from leaderboard.export import PLATFORMS, rehearse
 from leaderboard.export.program import scorer, scoring_files, write_private
-from submission import Competition, UnusableInput
+from submission import UnusableInput
 from submission.errors import InvalidSubmission
 from submission.files import write_text
 from submission.predictions import read_predictions, write_answer
@@ -25,12 +23,12 @@ PARTS = pytest.mark.parametrize(
 
 
 @pytest.fixture
-def host(competition: Competition, tmp_path: Path) -> Path:
+def host(competition, tmp_path):
     write_private(tmp_path / "host", scoring_files(competition))
     return tmp_path / "host"
 
 
-def test_it_is_one_file_of_pythons_own_library(competition: Competition, host: Path) -> None:
+def test_it_is_one_file_of_pythons_own_library(competition, host):
     assert {path.name for path in (host / "scoring_program").iterdir()} == {"score.py", "metadata.yaml"}
     nodes = list(ast.walk(ast.parse(scorer(competition))))
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
@@ -41,22 +39,20 @@ def test_it_is_one_file_of_pythons_own_library(competition: Competition, host: P
 @pytest.mark.parametrize("name", ["mine.csv", "answer.txt", "answer.zip"])
 @PARTS
 def test_the_number_is_the_kits_and_the_order_the_right_one(
-    competition: Competition,
-    ranked: Mapping[str, Path],
-    scored: Callable[..., Any],
-    tmp_path: Path,
-    name: str,
-    part: str,
-    labels: str,
-) -> None:
+    competition, ranked, scored, tmp_path, name, part, labels
+):
     fine = with_rules(competition, decimals=2)
     write_private(tmp_path / "host", scoring_files(fine))
     found = []
     for path in ranked.values():
         if name != "mine.csv":
             values = read_predictions(path, fine.ids("test"))
-            path = path.with_name(name)
+            path = path.with_name("answer.txt")
             write_answer(path, values)
+        if name == "answer.zip":
+            with ZipFile(path.with_name(name), "w") as archive:
+                archive.write(path, "answer.txt")
+            path = path.with_name(name)
         files = {name: path.read_bytes(), "metadata": b"x", ".DS_Store": b"", "__MACOSX/._a": b"x"}
         code, _, scores = scored(tmp_path / "host/scoring_program", tmp_path / "host" / labels, files)
         expected = score_parts(validate(fine, path), solution_of(fine))[part]
@@ -65,9 +61,7 @@ def test_the_number_is_the_kits_and_the_order_the_right_one(
     assert found == sorted(found), "oracle, baseline, constant: lower is better"
 
 
-def test_an_invalid_file_is_told_what_the_kit_tells(
-    competition: Competition, host: Path, scored: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_an_invalid_file_is_told_what_the_kit_tells(competition, host, scored, tmp_path):
     data = b"id,prediction\ncnn/test_0001,91\nx/y,a\n"
     (tmp_path / "a.csv").write_bytes(data)
     with pytest.raises(InvalidSubmission) as caught:
@@ -86,18 +80,14 @@ def test_an_invalid_file_is_told_what_the_kit_tells(
         ({"a.csv": b" " * (2 << 20)}, "too large"),
     ],
 )
-def test_what_is_no_submission_gets_no_score(
-    host: Path, scored: Callable[..., Any], files: dict[str, bytes], message: str
-) -> None:
+def test_what_is_no_submission_gets_no_score(host, scored, files, message):
     code, printed, scores = scored(host / "scoring_program", host / "reference_public", files)
     assert (code, scores) == (1, None)
     assert message in printed
     assert "Traceback" not in printed
 
 
-def test_a_link_to_the_solution_is_not_followed(
-    host: Path, scored: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_link_to_the_solution_is_not_followed(host, scored, tmp_path):
     (tmp_path / "app0/input/res").mkdir(parents=True)
     (tmp_path / "app0/input/res/mine.csv").symlink_to("../ref/targets.csv")
     (tmp_path / "app0").rename(tmp_path / "app1")
@@ -106,9 +96,7 @@ def test_a_link_to_the_solution_is_not_followed(
     assert "regular file" in printed
 
 
-def test_the_platforms_own_faults_tell_no_label(
-    host: Path, ranked: Mapping[str, Path], scored: Callable[..., Any]
-) -> None:
+def test_the_platforms_own_faults_tell_no_label(host, ranked, scored):
     files = {"a.csv": ranked["constant"].read_bytes()}
     write_text(host / "reference_public/targets.csv", "id,target\ncnn/test_0001,0.9oops\n")
     code, printed, scores = scored(host / "scoring_program", host / "reference_public", files)
@@ -118,7 +106,7 @@ def test_the_platforms_own_faults_tell_no_label(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("platform", PLATFORMS)
-def test_a_rehearsal_tells_good_bad_and_empty_files_apart(competition: Competition, platform: str) -> None:
+def test_a_rehearsal_tells_good_bad_and_empty_files_apart(competition, platform):
     shown = dict(rehearse(competition, platform, START))
     kinds = ("good", "bad", "empty")
     assert list(shown) == [f"{kind}, {part}" for part in ("public", "private") for kind in kinds]

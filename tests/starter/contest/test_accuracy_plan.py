@@ -16,7 +16,6 @@ from starter.contest.accuracy.plan import (
     plan_train,
     render,
 )
-from starter.contest.plan import Origin
 from starter.data.images.imageset import ImageSet
 from starter.data.operations import GROUPS
 from starter.data.sets.recipe import Recipe, draw_recipes
@@ -95,7 +94,7 @@ def test_seen_sets_use_the_meta_train_operations_and_new_ones_do_not():
             assert plan.family in GROUPS["corruptions"]
             assert 1 <= plan.recipe.ops[1][1]["severity"] <= 5
         if plan.group == "natural":
-            assert plan.base == Origin("natural", family=plan.family)
+            assert plan.base == {"kind": "natural", "family": plan.family}
             assert plan.family in NATURAL
 
 
@@ -123,7 +122,7 @@ def test_val_and_test_share_no_new_and_no_natural_family(seed):
 def test_natural_sets_with_few_classes_are_a_group_of_their_own(tmp_path, k, labels, group):
     path = write(tmp_path / "photos.npz", np.repeat(list(labels), 2))
     planned = sets_of(small(val_sets=0, val_from=(path,)), "val", splits(k), 5)
-    origin = Origin("path", path=str(path))
+    origin = {"kind": "path", "path": str(path)}
     assert [(plan.group, plan.family, plan.base) for plan in planned] == [(group, "photos", origin)]
 
 
@@ -137,7 +136,7 @@ def test_sets_at_paths_are_cut_to_size_resized_and_named_neutrally(tmp_path):
     assert [plan.recipe.name for plan in planned] == [f"test_{i:04d}" for i in range(1, 9)]
     for plan in planned:
         if plan.group == "natural":
-            rendered, images = render(plan, splits().test_base, read), read[plan.base.path]
+            rendered, images = render(plan, splits().test_base, read), read[plan.base["path"]]
             assert rendered.images.shape == (20, 32, 32, 3)
             assert rendered.name == plan.recipe.name
             assert rendered.labels.tolist() != images.labels.tolist()
@@ -149,7 +148,7 @@ def test_test_sets_take_base_images_in_turns():
     """None recurs before the base is used up, then in another order; the record says which turn was whose."""
     settings, like = small(test_sets=40, set_size=90, source="cifar10"), splits(n=400)
     planned = sets_of(settings, "test", like, 5)
-    turns = {plan.base.turn: plan for plan in planned}
+    turns = {plan.base["turn"]: plan for plan in planned}
     assert sorted(turns) == list(range(40))
     size = len(like.test_base)
     shown = [set(base_images(turns[i], like.test_base, {}).hashes()) for i in range(40)]

@@ -18,7 +18,7 @@ from starter.contest.accuracy.observe import ClassifierSubject
 from starter.contest.accuracy.plan import render
 from starter.contest.audit import few_sets
 from starter.contest.build import build, dry_run
-from starter.contest.plan import Origin, PlannedSet
+from starter.contest.plan import PlannedSet
 from starter.data.images.arrays import read_npz
 from starter.data.sets.recipe import Recipe
 from starter.observing.sets import PublicSets
@@ -69,7 +69,7 @@ def test_the_solution_is_true(built):
     observed = {observation.set_name: observation for observation in subject.observations("test")}
     for entry, row in zip(record["test"], solution_of(built), strict=True):
         recipe = Recipe.from_json(entry["recipe"])
-        rendered = render(PlannedSet(recipe, entry["group"], entry["family"], Origin(**entry["base"])), base)
+        rendered = render(PlannedSet(recipe, entry["group"], entry["family"], entry["base"]), base)
         np.testing.assert_array_equal(read_npz(built.file(f"test/{row.set}.npz")).images, rendered.images)
         assert (observed[row.set].predicted == rendered.labels).mean() == row.prediction
         assert row.group == entry["group"]

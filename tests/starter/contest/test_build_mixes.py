@@ -29,6 +29,7 @@ from submission.scoring import read_targets
 from submission.solution import solution_of
 
 SEED = 11
+FEW = {"train_sets": 6, "val_sets": 2, "test_sets": 6, "detectors": ("msp",)}
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +173,7 @@ def kept_back(tmp_path_factory):
 
 def test_a_hidden_competition_tests_on_the_organizers_own_images(kept_back, mix_settings, tmp_path):
     own = {"test_from": (str(kept_back / "ood"),), "test_ind": str(kept_back / "ind")}
-    settings = mix_settings(hidden=True, **own)
+    settings = mix_settings(hidden=True, **own, **FEW)
     found = build(tmp_path / "mixes", settings, SEED)
     assert found.visibility == "hidden"
     record = json.loads((found.private / "build.json").read_text())
@@ -195,7 +196,7 @@ def test_equal_ind_images_are_taken_once(kept_back, mix_settings, tmp_path, caps
     shutil.copytree(kept_back / "ind", tmp_path / "ind")
     for i in range(100):
         shutil.copy(tmp_path / f"ind/some/deep/{i:03d}.png", tmp_path / f"ind/{i}.png")
-    settings = mix_settings(test_from=(str(kept_back / "ood"),), test_ind=str(tmp_path / "ind"))
+    settings = mix_settings(test_from=(str(kept_back / "ood"),), test_ind=str(tmp_path / "ind"), **FEW)
     found = build(tmp_path / "mixes", settings, SEED)
     assert "IND images of the test: 100 of 600 images left out" in capsys.readouterr().err
     hashes = [read_npz(found.file(f"test/{name}.npz")).hashes() for name in found.sets("test")]

@@ -68,7 +68,9 @@ def test_detectors_that_read_features_are_refused(bare, mix_settings):
     with pytest.raises(UnusableInput, match="detector knn: features are read, and bare gives logits alone"):
         build(Path("refused"), mix_settings(classifiers=(bare,), detectors=("msp", "knn")), 11)
     built = build(
-        Path("mixes"), mix_settings(classifiers=(bare,), detectors=("msp",), train_sets=6, test_sets=4), 11
+        Path("mixes"),
+        mix_settings(classifiers=(bare,), detectors=("msp",), train_sets=6, val_sets=2, test_sets=4),
+        11,
     )
     kit = methods_of("ood")
     chosen, left_out = choose_for(built, [], [], kit, [*kit])

@@ -17,6 +17,7 @@ from starter.contest.build import build
 from starter.contest.referees import check_differs
 from starter.contest.subject import open_referees
 from starter.data.sets.recipe import unpacked
+from starter.data.sets.rendering import FromRecipe
 from starter.data.sources.glyphs.digits import glyph_splits
 from starter.models.classifiers.networks import body
 from starter.models.encoders.choose import load_encoder
@@ -29,7 +30,6 @@ from starter.observing.referee_fit import (
     fit_referees,
     learnt_images,
     load_referees,
-    referee_look,
     train_ref,
 )
 from starter.observing.sets import PublicSets
@@ -38,13 +38,14 @@ from submission.files import sha256
 from submission.pack import write_archive
 
 SPEC = "referees:edges"
-SIZES = {"train_sets": 8, "val_sets": 2, "test_sets": 4, "set_size": 40}
+DRAWN = {"group": "natural-like", "ops_per_set": (0, 2)}
+SIZES = {"train_sets": 16, "val_sets": 2, "test_sets": 4, "set_size": 40}
 
 
 @pytest.fixture(scope="module")
 def asked(settings):
     """Settings of a competition with a referee, with changes."""
-    return lambda **changes: settings(**{**SIZES, "referees": (SPEC,), **changes})
+    return lambda **changes: settings(**{**SIZES, **DRAWN, "referees": (SPEC,), **changes})
 
 
 @pytest.fixture(scope="module")
@@ -158,14 +159,12 @@ def test_an_interrupted_build_takes_the_probes_that_are_there(refereed, asked, t
     assert "calibration error " in capsys.readouterr().out
 
 
-def test_sub_populations_are_drawn_from_the_referees_features(once, asked, splits, tmp_path):
-    settings = asked(group="natural-like", ops_per_set=(0, 2), train_sets=16)
-    made = once("populations", lambda folder: build(folder / "contest", settings, 11))
-    competition = Competition.open(linked(made / "contest", tmp_path / "contest"))
-    sets = PublicSets(competition)
-    drawn = [each for each in sets.train if each.recipe.selection == "among"]
-    (first,) = fit_referees({SPEC: referees.edges()}, splits, competition.seed, Cache(tmp_path))
-    clusters = hard_to_easy(*referee_look(first, drawn[0].base), competition.seed)
+def test_sub_populations_are_drawn_from_the_referees_features(refereed, splits, tmp_path):
+    drawn = [each for each in PublicSets(refereed).train if each.recipe.selection == "among"]
+    (first,) = fit_referees({SPEC: referees.edges()}, splits, refereed.seed, Cache(tmp_path))
+    seen = first.compute(FromRecipe.whole(drawn[0].base), ("referee",))
+    confidence = softmax(seen["referee"]["logits"], axis=1).max(axis=1)
+    clusters = hard_to_easy(seen["referee_features"]["features"], confidence, refereed.seed)
     for each in drawn:
         rows = unpacked(each.recipe.ops[0][1]["rows"])
         assert set(rows) == set(np.flatnonzero(np.isin(clusters, clusters[rows]))), "clusters are whole"

@@ -71,7 +71,7 @@ def test_an_encoder_that_is_there_is_not_overwritten(tmp_path, monkeypatch):
 
 def test_detectors_on_a_grid(folder, ood_folder):
     random_laid()[1].save(folder / "laid")
-    options = ("--encoder", "laids:encoder", "--ood", ood_folder, "--images", "600", "--detector", "msp")
+    options = ("--encoder", "laids:encoder", "--ood", ood_folder, "--images", "300", "--detector", "msp")
     text = run("shift", "grid", "contest", "--laid", "laid", *options).text
     assert "semantic_correlation" in text
     assert "contest/grid" in text

@@ -14,7 +14,7 @@ from starter.data.images.imageset import ImageSet
 from starter.data.operations.filters import ice, plasma
 from starter.data.sources.glyphs.digits import SIDE, Look, draw_backdrops, draw_glyphs
 from starter.data.sources.glyphs.typefaces import script
-from submission.arrays import FloatArray
+from submission.arrays import FloatArray, Pixels
 from submission.random import GLYPHS
 
 SIZE = 400
@@ -110,16 +110,15 @@ PICTURES: dict[str, Callable[[int, Generator], FloatArray]] = {
 """Functions that draw the sets without characters: images (n, 32, 32, 3), clipped to [0, 1] afterwards."""
 
 
+def draw_signs(name: str, n: int, look: Look, rng: Generator) -> Pixels:
+    """Returns images, uint8 (n, 32, 32, 3), of a set: characters of a look, or pictures."""
+    if name in PICTURES:
+        return np.rint(np.clip(PICTURES[name](n, rng), 0, 1) * 255).astype(np.uint8)
+    characters = rng.integers(len(SCRIPTS[name]), size=n)
+    return draw_glyphs(name, characters, look, [script(SCRIPTS[name])], rng).images
+
+
 def other_glyphs(seed: int, size: int = SIZE) -> dict[str, ImageSet]:
     """Returns all embedded OOD sets by name, with `size` unlabelled images each, drawn by `seed`."""
-    found = {}
-    for name in (*SCRIPTS, *PICTURES):
-        rng = GLYPHS(seed, zlib.crc32(name.encode()))
-        if name in SCRIPTS:
-            characters = rng.integers(len(SCRIPTS[name]), size=size)
-            drawn = draw_glyphs(name, characters, Look(), [script(SCRIPTS[name])], rng)
-            found[name] = ImageSet(name, drawn.images)
-        else:
-            pixels = np.clip(PICTURES[name](size, rng), 0, 1)
-            found[name] = ImageSet(name, np.rint(pixels * 255).astype(np.uint8))
-    return found
+    streams = {name: GLYPHS(seed, zlib.crc32(name.encode())) for name in (*SCRIPTS, *PICTURES)}
+    return {name: ImageSet(name, draw_signs(name, size, Look(), rng)) for name, rng in streams.items()}

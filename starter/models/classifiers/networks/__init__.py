@@ -1,6 +1,7 @@
 """The kit's networks by name, and a function that builds one of them, a library's or the user's."""
 
 from collections.abc import Callable
+from functools import partial
 
 from starter.models.classifiers.networks.body import user_network
 from starter.models.classifiers.networks.dla import DLA34
@@ -8,7 +9,7 @@ from starter.models.classifiers.networks.libraries import library_network
 from starter.models.classifiers.networks.network import Network
 from starter.models.classifiers.networks.repvgg import RepVGGA0
 from starter.models.classifiers.networks.small import Small
-from starter.models.classifiers.networks.torchvision import VGG16, DenseNet121, resnet18, resnet56, resnet101
+from starter.models.classifiers.networks.torchvision import VGG16, DenseNet121, resnet, resnet56
 from starter.models.classifiers.specs import Spec
 from submission.errors import UnusableInput
 
@@ -17,8 +18,8 @@ ARCHITECTURES: dict[str, Callable[[int], Network]] = {
     "densenet121": DenseNet121,
     "dla34": DLA34,
     "repvgg_a0": RepVGGA0,
-    "resnet101": resnet101,
-    "resnet18": resnet18,
+    "resnet101": partial(resnet, "resnet101"),
+    "resnet18": partial(resnet, "resnet18"),
     "resnet56": resnet56,
     "small": Small,
     "vgg16": VGG16,

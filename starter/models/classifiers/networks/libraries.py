@@ -24,7 +24,7 @@ def library_network(spec: Spec, classes: int) -> BodyNetwork:
     """Returns an untrained network of a library; its normalisation is that of the library's own weights."""
     with torch.random.fork_rng(devices=[]):
         body = maker(spec.network)(num_classes=classes)
-    return BodyNetwork(spec, body, classes, _normalisation(spec.network))
+    return BodyNetwork(spec, body, classes, _published(spec.network)[1])
 
 
 def pretrained_state(network: str) -> dict[str, Tensor]:
@@ -57,17 +57,10 @@ def unlogged() -> Iterator[None]:
 def pretrained_classes(network: str) -> int:
     """Returns the number of classes of the library's own weights, without a download."""
     maker(network)
-    library, _, name = network.partition(":")
-    if library == "timm":
-        config = _timm().get_pretrained_cfg(name)
-        known = config.num_classes if config and config.has_weights else 0
-    else:
-        from torchvision import models
-
-        known = len(models.get_model_weights(name).DEFAULT.meta["categories"])
+    known, _ = _published(network)
     if not known:
         raise UnusableInput(f"{network}: the library has no weights for it: name a file, {network}=PATH")
-    return int(known)
+    return known
 
 
 def maker(network: str) -> Callable[..., nn.Module]:
@@ -92,15 +85,18 @@ def maker(network: str) -> Callable[..., nn.Module]:
     return made
 
 
-def _normalisation(network: str) -> tuple[Triple, Triple]:
+def _published(network: str) -> tuple[int, tuple[Triple, Triple]]:
+    """Returns the number of classes of the library's own weights, 0 without, and their normalisation."""
     library, _, name = network.partition(":")
     if library == "timm":
         config = _timm().get_pretrained_cfg(name)
-        return (tuple(config.mean), tuple(config.std)) if config else IMAGENET
+        known = int(config.num_classes) if config and config.has_weights else 0
+        return known, (tuple(config.mean), tuple(config.std)) if config else IMAGENET
     from torchvision import models
 
-    preset = models.get_model_weights(name).DEFAULT.transforms()
-    return tuple(preset.mean), tuple(preset.std)
+    weights = models.get_model_weights(name).DEFAULT
+    preset = weights.transforms()
+    return len(weights.meta["categories"]), (tuple(preset.mean), tuple(preset.std))
 
 
 def _timm() -> Any:

@@ -30,17 +30,8 @@ class ResNet(Network):
         return maps[1:]
 
 
-def resnet18(num_classes: int) -> ResNet:
-    """Returns ResNet-18: 8 blocks of two convolutions; maps of 64, 128, 256 and 512 channels."""
-    return _of_torchvision("resnet18", num_classes)
-
-
-def resnet101(num_classes: int) -> ResNet:
-    """Returns ResNet-101: 33 bottlenecks of three convolutions; maps of 256, 512, 1024 and 2048 channels."""
-    return _of_torchvision("resnet101", num_classes)
-
-
-def _of_torchvision(name: str, num_classes: int) -> ResNet:
+def resnet(name: str, num_classes: int) -> ResNet:
+    """Returns the ResNet of a name, as resnet18, after one 3x3 convolution in place of its first layers."""
     from torchvision import models
 
     made = models.get_model(name, num_classes=num_classes)

@@ -117,16 +117,14 @@ def test_a_portable_graymap_says_its_largest_value(tmp_path):
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
-def test_deep_images_are_turned_as_others(tmp_path, orientation):
+@pytest.mark.parametrize("form", ["png", "tiff"])
+def test_deep_images_are_turned_as_others(tmp_path, form, orientation):
     exif = Image.Exif()
     exif[274] = orientation
     stream = io.BytesIO()
-    Image.fromarray(COLOURS[0, ..., 0].astype(np.uint16)).save(stream, "PNG", exif=exif)
-    expected = ImageOps.exif_transpose(Image.open(stream))
-    assert expected is not None
-    np.testing.assert_array_equal(
-        read(tmp_path, [stream.getvalue()], ".png")[0, ..., 0], np.asarray(expected)
-    )
+    Image.fromarray(COLOURS[0, ..., 0].astype(np.uint16)).save(stream, form, exif=exif)
+    expected = np.asarray(ImageOps.exif_transpose(Image.open(stream)))
+    np.testing.assert_array_equal(read(tmp_path, [stream.getvalue()], f".{form}")[0, ..., 0], expected)
 
 
 @pytest.mark.parametrize(("tag", "value"), [(262, 0), (262, 5), (284, 2)])
