@@ -63,7 +63,7 @@ class Net(nn.Module):
         return self.scale * self.layers(rows)
 
 
-def test_networks_and_their_weights_come_back_without_a_word_of_the_methods(tmp_path: Path) -> None:
+def test_networks_and_their_weights_come_back_without_a_word_of_the_methods(tmp_path):
     network, rows = Net(), torch.randn(7, 5)
     network(rows)
     network.eval()
@@ -75,7 +75,7 @@ def test_networks_and_their_weights_come_back_without_a_word_of_the_methods(tmp_
     assert all(torch.equal(weights[name], value) for name, value in network.state_dict().items())
 
 
-def test_a_class_of_a_network_that_cannot_be_found_again_is_refused(tmp_path: Path) -> None:
+def test_a_class_of_a_network_that_cannot_be_found_again_is_refused(tmp_path):
     class Inner(nn.Module):
         pass
 
