@@ -34,7 +34,7 @@ ATTEMPTS = 3
 """How often files are written at most while others submit, who could go on for ever."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Published(Tabular):
     """The result of :func:`publish`: lines of the boards, warnings, and the paths of the files."""
 

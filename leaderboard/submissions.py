@@ -1,9 +1,10 @@
 """Submissions: who may make one and when, its score, and a team's choice of those that count."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
 from leaderboard.events import Team, check_line, now, present
@@ -22,6 +23,8 @@ from submission.table import Tabular
 
 LONGEST_NOTE = 200
 """Largest number of characters of a team's note on a submission."""
+FREE = 10
+"""Number of a team's invalid files in a day that do not count in a competition with `free_invalid`."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,9 @@ def submit(
         keep_receipt(place, {**facts, "answer": receipt.answer})
         today = "" if competition.daily_limit is None else " today"
         left = "" if receipt.left is None else f", {receipt.left:,} left{today}"
-        told = f"entered as submission {receipt.number}; invalid ones count too{left}"
+        free = competition.free_invalid
+        counted = "a team has ten invalid ones a day free" if free else f"invalid ones count too{left}"
+        told = f"entered as submission {receipt.number}; {counted}"
         raise InvalidSubmission(file.invalid.name, file.invalid.problems, told) from file.invalid
     keep_receipt(place, {**facts, **vars(receipt)})
     return receipt
@@ -111,7 +116,7 @@ def _enter(
     counted = registered(competition, ledger, team, now, create)
     made = ledger.made(counted)
     rules = present(competition, ledger.changes())
-    left = check_open(rules, counted, [time for _, time, *_ in made], now)
+    left = check_open(rules, counted, _counted(rules, made), now)
     solution = version(competition, ledger)
     counting = counting_rows(competition, solution)
     scores = score_parts(file.predictions, counting) if file.predictions else {}
@@ -204,10 +209,22 @@ def keep_change(competition: Competition, entered: tuple[int, str], **facts: obj
     return row
 
 
+def _counted(competition: Competition, made: Iterable[tuple[int, datetime, str, str]]) -> list[datetime]:
+    """Returns the times of submissions that count: with `free_invalid` not `FREE` invalid ones a day."""
+    free = Counter[date]()
+    times = []
+    for _, time, status, _ in made:
+        day = time.astimezone(timezone.utc).date()
+        free[day] += status == "invalid"
+        if status != "invalid" or not competition.free_invalid or free[day] > FREE:
+            times.append(time)
+    return times
+
+
 def check_open(competition: Competition, team: Team, times: Sequence[datetime], now: datetime) -> int | None:
     """Returns the number of submissions that a team may still make today after one now; None for any number.
 
-    Days are those of UTC; `times` are those of the team's earlier submissions, and invalid ones count.
+    Days are those of UTC; `times` are those of the team's earlier submissions that count.
     """
     now = now.astimezone(timezone.utc)
     check_before_deadline(competition, team, now)

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, get_args
 
@@ -142,6 +143,7 @@ class Competition(BaseModel):
     decimals: int = Field(1, ge=0, le=2, description="number of decimals of published scores")
     daily_limit: Limit | None = Field(None, description="submissions of a team per day (UTC)")
     total_limit: Limit | None = Field(None, description="submissions of a team in total")
+    free_invalid: bool = Field(False, description="whether a team has ten invalid files a day (UTC) free")
     deadline: AwareDatetime | None = Field(None, description="time after which submissions are refused")
     notices: tuple[str, ...] = Field((), description="what changed since the build, a sentence each")
 
@@ -163,8 +165,9 @@ class Competition(BaseModel):
         path = root / DESCRIPTION
         if not path.is_file():
             half = (root / "public").is_dir() or (root / "private").is_dir()
-            fix = "; run the same `unseen build` again to finish it" if half else ""
-            raise UnusableInput(f"{root} is not a competition: it holds no {DESCRIPTION}{fix}")
+            fix = "; run the same `unseen build` again to finish it" if half else _meant(root)
+            state = f"it holds no {DESCRIPTION}" if root.is_dir() else "there is no such folder"
+            raise UnusableInput(f"{root} is not a competition: {state}{fix}")
         return cls.read(read_head(path, LARGEST_DESCRIPTION), path).model_copy(update={"root": root})
 
     @classmethod
@@ -344,6 +347,8 @@ class Competition(BaseModel):
         for limit, span in ((self.daily_limit, "per day (UTC)"), (self.total_limit, "in total")):
             if limit is not None:
                 rules.append(f"Each team may make {limit:,} submissions {span}.")
+        free = "count only from the eleventh of a team on a day (UTC)" if self.free_invalid else "count too"
+        rules.append(f"Invalid files {free}: `unseen validate` checks a file before.")
         end = self.deadline
         rules.append(f"The deadline is {end:%Y-%m-%d %H:%M:%S} UTC." if end else "There is no deadline.")
         if len(self.metrics) > 1:
@@ -371,6 +376,14 @@ class Competition(BaseModel):
         lines = [f"{name:<11}  {printable(fact)}" for name, fact in facts.items() if fact]
         lines += [f"{'' if number else 'rules':<11}  {rule}" for number, rule in enumerate(self.rules())]
         return "\n  ".join([self.name, *lines])
+
+
+def _meant(root: Path) -> str:
+    """Returns a question about the competition around `root`, or beside it with a similar name; or ""."""
+    beside = {place.name: place for place in root.parent.glob("*") if (place / DESCRIPTION).is_file()}
+    alike = [beside[name] for name in get_close_matches(root.name, beside, 1)]
+    around = [root.parent] if (root.parent / DESCRIPTION).is_file() else []
+    return "".join(f"; did you mean {place}?" for place in (around + alike)[:1])
 
 
 def _changed(path: Path) -> UnusableInput:

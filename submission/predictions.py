@@ -6,8 +6,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from submission.errors import UnusableInput, printable
 from submission.files import csv_text, read_head, read_text, write_text
 from submission.parser import check_size, most_bytes, parse
+from submission.table import text_table
 
 FOLDERS = {"test": "submissions", "val": "validation"}
 """Folders for the predictions of each part, inside the competition's folder."""
@@ -41,6 +43,20 @@ def read_bytes(path: Path, ids: Sequence[str], follow: bool = True) -> bytes:
     data = read_head(path, most_bytes(ids) + 1, follow)
     check_size(data, ids, str(path))
     return data
+
+
+def runs_table(root: Path) -> str:
+    """Returns the runs in `RUNS` as a table for a terminal, the best score first."""
+    path = root / RUNS
+    if not path.is_file():
+        raise UnusableInput(f"{path} is missing: `unseen predict` and `unseen report` write it")
+    lines = sorted(csv.DictReader(io.StringIO(read_text(path))), key=lambda row: float(row["score"] or "inf"))
+    rows = [["method", "score", "time", "parameters", "note"]]
+    for row in lines:
+        own = json.loads(row["parameters"]) if row["kind"] == "yours" else {}
+        parameters = ", ".join(f"{name}={value}" for name, value in own.items())
+        rows.append([row["method"], row["score"][:-2], row["time"], parameters[:60], row["note"]])
+    return text_table([[printable(text) for text in row] for row in rows], names=(0, 2, 3, 4))
 
 
 def predicted_files(root: Path) -> dict[str, dict[str, str]]:

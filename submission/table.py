@@ -44,6 +44,8 @@ class Tabular:
         """Returns the table for a terminal."""
         return text_table(self._rows())
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         """Returns the table for a notebook."""
         return html_table(self._rows())

@@ -83,6 +83,10 @@ class Estimator(BaseEstimator, ABC):
 
     def _fraction(self, seen: Seen) -> float:
         predicted = self._predict(self._declared(seen))
+        if predicted is None:
+            raise ValueError(
+                f"{type(self).__name__} predicts None for set {seen.set_name!r}: end _predict with a return"
+            )
         if np.ndim(predicted):
             raise ValueError(
                 f"{type(self).__name__} predicts an array of shape {np.shape(predicted)} for set "
@@ -180,6 +184,15 @@ class Estimator(BaseEstimator, ABC):
     def summary(self) -> str:
         """The method in one line: the first of its docstring."""
         return _first_line(type(self))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Returns the constructor's arguments, by name; each has to be stored in an attribute of its name."""
+        for name in self._get_param_names():
+            if not hasattr(self, name):
+                fix = f"in __init__, write self.{name} = {name}"
+                raise UnusableInput(f"{type(self).__name__} has no attribute {name!r}: {fix}")
+        params: dict[str, Any] = super().get_params(deep)
+        return params
 
     def parameters(self) -> dict[str, Any]:
         """Returns the parameters that can be set (`--set`) and are saved, with their values."""

@@ -47,10 +47,14 @@ def predict_each(name: str, method: Estimator, subject: str, sets: Sequence[Seen
 
 def told(error: BaseException, folder: Path | None) -> str:
     """Returns the exception in one line: its type, its message, and the last place in a file of `folder`."""
+    if isinstance(error, UnusableInput):
+        return str(error)
     message = " ".join(str(error).split())
     if len(message) > LONGEST:
         message = f"{message[:LONGEST]} ..."
     text = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    if "NoneType" in message:
+        text += "; is a `return` missing?"
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if Path(frame.filename).parent == folder]
     return f"{text} ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else text

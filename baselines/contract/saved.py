@@ -1,7 +1,7 @@
 """Fitted methods on disk: a safetensors file with arrays, and all else as JSON in its metadata; no pickle."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from starter.observing.observation import Moments, Observation, ScoredMix, Source
+from starter.observing.undeclared import Undeclared
 from submission.errors import UnusableInput, unusable, why
 from submission.files import write_bytes
 
@@ -22,7 +23,8 @@ KINDS: dict[str, type] = {kind.__name__: kind for kind in (Moments, Observation,
 UNREADABLE = (SafetensorError, OSError, LookupError, TypeError, ValueError, AttributeError, RuntimeError)
 """What a file of other content makes the readers of safetensors, JSON and torch raise."""
 State = Mapping[str, object]
-"""State of a method: numbers, text, arrays, KINDS and classifiers; lists, tuples and dicts of these."""
+"""State of a method: numbers, text, arrays, tensors, KINDS, modules of PyTorch and classifiers; lists, tuples
+and dicts of these."""
 
 
 def write_saved(path: Path, method: str, parameters: State, state: State) -> None:
@@ -58,29 +60,46 @@ def read_saved(path: Path, method: str) -> tuple[dict[str, Any], dict[str, Any]]
 
 def _packed(value: object, where: str, arrays: dict[str, NDArray[Any]]) -> object:
     """Returns `value` as JSON; arrays are added to `arrays`, under the place where they were found."""
-    from starter.models.classifiers import Classifier, parts_of
-
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, Undeclared):
+        return None
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-        arrays[where] = np.ascontiguousarray(value)
+        arrays[where] = np.ascontiguousarray(value).reshape(value.shape)
         return {"array": where}
     if isinstance(value, list | tuple):
-        return {type(value).__name__: [_packed(each, f"{where}.{i}", arrays) for i, each in enumerate(value)]}
+        sequence = "list" if isinstance(value, list) else "tuple"
+        return {sequence: [_packed(each, f"{where}.{i}", arrays) for i, each in enumerate(value)]}
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
         return {"dict": {key: _packed(each, f"{where}.{key}", arrays) for key, each in value.items()}}
-    if isinstance(value, Classifier):
-        return {"Classifier": _packed(parts_of(value), where, arrays)}
-    if is_dataclass(value) and type(value).__name__ in KINDS:
-        parts = {each.name: getattr(value, each.name) for each in fields(value)}
-        kept = {name: part for name, part in parts.items() if not callable(part)}
-        return {type(value).__name__: _packed(kept, where, arrays)}
+    if apart := _taken_apart(value):
+        kind, parts = apart
+        return {kind: _packed(parts, where, arrays)}
     raise UnusableInput(
         f"{where.removeprefix('state.')} is a {type(value).__name__}, which cannot be saved: use arrays, "
         "numbers and text, or define _state and _restore"
     )
+
+
+def _taken_apart(value: object) -> tuple[str, object] | None:
+    """Returns the kind of a tensor, module, classifier or one of KINDS, and its parts; None for all else."""
+    from torch import Tensor, nn
+
+    from baselines.contract.networks import module_parts
+    from starter.models.classifiers import Classifier, parts_of
+
+    if isinstance(value, Tensor):
+        return "Tensor", value.detach().cpu().numpy()
+    if isinstance(value, nn.Module):
+        return "Module", module_parts(value)
+    if isinstance(value, Classifier):
+        return "Classifier", parts_of(value)
+    if is_dataclass(value) and type(value).__name__ in KINDS:
+        parts = {each.name: getattr(value, each.name) for each in fields(value)}
+        return type(value).__name__, {name: part for name, part in parts.items() if not callable(part)}
+    return None
 
 
 def _unpacked(packed: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
@@ -94,8 +113,16 @@ def _unpacked(packed: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
         return found if kind == "list" else tuple(found)
     if kind == "dict":
         return {key: _unpacked(each, arrays) for key, each in value.items()}
-    if kind == "Classifier":
-        from starter.models.classifiers import classifier_of
+    return _put_together(kind, _unpacked(value, arrays))
 
-        return classifier_of(_unpacked(value, arrays))
-    return KINDS[kind](**_unpacked(value, arrays))
+
+def _put_together(kind: str, parts: Any) -> object:
+    """Returns what `_taken_apart` took apart."""
+    from torch import from_numpy
+
+    from baselines.contract.networks import module_of
+    from starter.models.classifiers import classifier_of
+
+    made: dict[str, Callable[[Any], object]]
+    made = {"Tensor": from_numpy, "Module": module_of, "Classifier": classifier_of}
+    return made[kind](parts) if kind in made else KINDS[kind](**parts)

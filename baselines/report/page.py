@@ -52,7 +52,7 @@ def _section(report: Report, subject: str, lines: Sequence[Line]) -> dict[str, o
     """Returns the data of the page about one subject; methods from the best to the worst over all sets."""
     mine = [line for line in lines if line.subject == subject]
     found = {run.method: run for run in report.runs if run.subject == subject}
-    runs = [found[line.method] for line in mine if line.group == ALL]
+    runs = [found[line.method] for line in mine if line.group == ALL and line.method in found]
     train = report.train[subject]
     true = report.val[subject]
     outside = (true < train.min()) | (true > train.max())

@@ -72,17 +72,21 @@ class Report:
             runs = {run.method: run for run in self.runs if run.subject == subject}
             metric = TRACKS[self.competition.track].metric(subject)
             targets = self.targets[metric].of_subject(subject)
-            for line in score_lines(targets, self.predictions, subject):
-                held, width = _held(runs[line.method], true, self.members(line.group))
+            for line in score_lines(targets, self.with_constant, subject):
+                held, width = _held(runs.get(line.method), true, self.members(line.group))
                 lines.append(Line(**vars(line), held=held, width=width))
         return tuple(lines)
 
     @cached_property
     def tables(self) -> dict[str, list[list[str]]]:
         """The tables of `submission.scoretable.tables_of`, by title, with `CONSTANT` too."""
+        return tables_of(self.competition, self.targets, self.with_constant)
+
+    @cached_property
+    def with_constant(self) -> dict[str, dict[str, float]]:
+        """The predictions of each method, and of `CONSTANT`, against which skill is measured."""
         train = {subject: targets.tolist() for subject, targets in self.train.items()}
-        constant = means_of(self.competition, "val", train)
-        return tables_of(self.competition, self.targets, {CONSTANT: constant, **self.predictions})
+        return {CONSTANT: means_of(self.competition, "val", train), **self.predictions}
 
     def csv(self) -> str:
         """Returns the table as CSV; an unknown number is empty."""
@@ -109,9 +113,9 @@ class Report:
         return np.flatnonzero([group in (ALL, mine) for mine, _ in self.groups])
 
 
-def _held(run: Run, true: FloatArray, chosen: IntArray) -> tuple[float, float]:
+def _held(run: Run | None, true: FloatArray, chosen: IntArray) -> tuple[float, float]:
     """Returns the fraction of the chosen sets inside their intervals, and the mean width in points."""
-    if run.intervals is None:
+    if run is None or run.intervals is None:
         return math.nan, math.nan
     low, high = run.intervals[chosen].T
     return float(((low <= true[chosen]) & (true[chosen] <= high)).mean()), 100 * float((high - low).mean())

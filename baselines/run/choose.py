@@ -22,6 +22,10 @@ from submission.errors import UnusableInput
 
 Given: TypeAlias = str | BaseEstimator
 """A name (of the kit, or ``module:Class``), a method, or a scikit-learn regressor."""
+EXPECTED = (
+    "yours is a module:Class, or in Python an object of a subclass of unseen.Estimator or a regressor of "
+    "scikit-learn"
+)
 
 
 def choose(
@@ -58,13 +62,24 @@ def _chosen(
     for name, given in named:
         if name in found:
             raise UnusableInput(f'two methods are called {name}: give names (--as, or {{"one": ...}})')
-        found[name] = clone(_method_of(given, kit, track))
+        found[name] = _copied(_method_of(given, kit, track))
         if name in (given, described(given)):
             continue
         if name in kit or not re.fullmatch(r"[\w(][\w.,=()+ -]{0,99}", name):
             wrong = f"{name} is a method of the kit" if name in kit else f"{name!r} cannot name a method"
             raise UnusableInput(f"{wrong}: give yours another name, of letters, digits and . , = ( ) + - _")
     return found
+
+
+def _copied(method: Estimator) -> Estimator:
+    """Returns a new method of the same parameters, whose `needs` are fields."""
+    name = type(method).__name__
+    if not isinstance(method.needs, tuple) or not {*method.needs} <= {*NEEDS}:
+        raise UnusableInput(f"{name}: needs must be a tuple of names among {', '.join(NEEDS)}")
+    try:
+        return clone(method)
+    except (RuntimeError, TypeError) as error:
+        raise UnusableInput(f"{name}: __init__ must store its arguments as they are ({error})") from error
 
 
 def _method_of(given: Given, kit: Mapping[str, Estimator], track: str) -> Estimator:
@@ -79,14 +94,13 @@ def _method_of(given: Given, kit: Mapping[str, Estimator], track: str) -> Estima
         return Tabular(given, track)
     if problem := no_regressor(given):
         raise UnusableInput(problem)
-    alike = get_close_matches(given.lower(), kit, 1) if isinstance(given, str) else []
-    if isinstance(given, str) and Path(f"{(module := given.removesuffix('.py'))}.py").is_file():
+    if not isinstance(given, str):
+        raise UnusableInput(f"{given!r} is no method: {EXPECTED}")
+    alike = get_close_matches(given.lower(), kit, 1)
+    if Path(f"{(module := given.removesuffix('.py'))}.py").is_file():
         alike = [f"{module}:{class_name(module)}"]
     meant = f"did you mean {alike[0]}?" if alike else f"the {track} track has {', '.join(kit)}."
-    raise UnusableInput(
-        f"there is no method {given!r}: {meant} Yours is a module:Class, or in Python an object of "
-        "unseen.Estimator or a regressor of scikit-learn"
-    )
+    raise UnusableInput(f"there is no method {given!r}: {meant} {EXPECTED}")
 
 
 def choose_for(
@@ -179,11 +193,9 @@ def load_method(spec: str, track: str = "accuracy") -> Estimator:
     try:
         found = getattr(importlib.import_module(module), name)
         made = found() if isinstance(found, type) else found
-        if not (problem := no_regressor(made)):
-            method = Tabular(made, track) if is_tabular(made) else clone(made)
-            if not isinstance(method.needs, tuple) or not {*method.needs} <= {*NEEDS}:
-                raise ValueError(f"needs must be a tuple of names among {', '.join(NEEDS)}")
-            return method
+        if isinstance(made, Estimator) or is_tabular(made):
+            return _copied(Tabular(made, track) if is_tabular(made) else made)
+        problem = no_regressor(made) or f"{name} is no method: {EXPECTED}"
     except (Exception, SystemExit) as error:
         if hidden := _hidden(error, folder):
             text = "is not imported, since an installed module has its name: rename that file"

@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from baselines.accuracy.doc import doc
 from baselines.accuracy.fd import fd
-from baselines.accuracy.stack import COLUMNS, indicators
+from baselines.accuracy.stack import indicators
 from baselines.contract.estimator import Direct, Estimator, Measured, Table
 from baselines.ood.gmm import Gmm
 from baselines.ood.gscore import TAUS, reference_scores
@@ -22,14 +22,37 @@ from submission.arrays import FloatArray
 
 NEEDS = {"accuracy": ("moments", "rotation", "rotations", "grey"), "ood": ("moments",)}
 """Fields of an observation from which the columns of each track are computed, besides logits and scores."""
+ESTIMATE, METRIC = "an estimate of the accuracy", "an estimate of the metric"
+HIGHER, LOWER, APART = "higher: more accurate", "lower: more accurate", "higher: better detection"
 FEATURES = {
-    "accuracy": (*COLUMNS, "doc", "fd"),
-    "ood": (
-        *("gscore-kmeans", "gscore-gmm-w", "gscore-ude-w"),
-        *("ind-share", "plugin", "plugin-mpe", "auto-eval"),
-    ),
+    "accuracy": {
+        "confscore": ("mean confidence", HIGHER),
+        "entropy": ("mean entropy of the softmax, in nats", LOWER),
+        "atc": ("share of images above a threshold of confidence, set on the source", ESTIMATE),
+        "cbpe": ("mean confidence after isotonic calibration on the source", ESTIMATE),
+        "norm": ("norm of the softmax of the logits, as `mano` with its softmax", HIGHER),
+        "mde": ("spread of the images' energies", HIGHER),
+        "nuclear": ("nuclear norm of the softmax matrix", HIGHER),
+        "softmaxcorr": ("likeness of the class correlation matrix to a diagonal one", HIGHER),
+        "cot": ("1 - cost of transporting the softmax to the source's classes", ESTIMATE),
+        "cott": ("share of images below a threshold of that cost, set on the source", ESTIMATE),
+        "rotation": ("accuracy of a head that recognises four rotations", HIGHER),
+        "turned": ("invariance of the predictions to the three rotations", HIGHER),
+        "grey": ("invariance of the predictions to the loss of colour", HIGHER),
+        "doc": ("source accuracy plus the difference of mean confidences", ESTIMATE),
+        "fd": ("Fréchet distance from the training features", LOWER),
+    },
+    "ood": {
+        "gscore-kmeans": ("distance of the centres of two clusters of scores", APART),
+        "gscore-gmm-w": ("distance of two Gaussians fitted to the scores", APART),
+        "gscore-ude-w": ("the same, with one fitted to the reference scores", APART),
+        "ind-share": ("estimated share of IND images", ""),
+        "plugin": ("metric of what is left without the reference scores, by a share of half", METRIC),
+        "plugin-mpe": ("the same, by the estimated share", METRIC),
+        "auto-eval": ("Fréchet distance from the training features", APART),
+    },
 }
-"""The columns of each track, in order."""
+"""The columns of each track, in order, with their meaning and direction; a direction is the usual one."""
 PLAIN = (bool, int, float, str, type(None))
 """Types of the parameters that a line of text can set."""
 

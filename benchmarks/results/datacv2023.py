@@ -95,6 +95,7 @@ def main() -> None:
     parser.add_argument("--size", type=int, help="images of a set in place of 10,000")
     parser.add_argument("--write", action="store_true", help="record the table for docs/results")
     options = parser.parse_args()
+    real.require("natural.zip", "weights/resnet56.safetensors", "weights/repvgg_a0.safetensors")
     found: list[dict[str, object]] = []
     given = {"train_sets": options.sets, "set_size": options.size}
     sizes = {name: number for name, number in given.items() if number}

@@ -70,6 +70,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--online", type=int, default=4, help="mixes that detectors with the network score")
     options = parser.parse_args()
+    real.require("ood.zip", "weights/resnet56.safetensors")
     data = real.data()
     classifier = real.classifier()
     observer = Observer(classifier, Cache(options.folder))

@@ -370,6 +370,7 @@ def main() -> None:
     parser.add_argument("--shapes", action="store_true", help="small and large sets, and two classes")
     parser.add_argument("--write", action="store_true", help="record the tables for docs/results")
     given = parser.parse_args()
+    real.require("natural.zip", "natural_more.zip", f"weights/{given.classifier}.safetensors", referee=True)
     measure, summary = (shaped, shapes) if given.shapes else (errors, tables)
     seen = given.folder, given.classifier, given.precision
     lines = [line for seed in range(given.seeds) for line in measure(Seen(*seen, seed, given.learn))]

@@ -238,6 +238,7 @@ def main() -> None:
     parser.add_argument("--tables", type=Path, metavar="FOLDER", help="write the paper's tables and stop")
     parser.add_argument("--write", action="store_true", help="record the tables for docs/results")
     given = parser.parse_args()
+    real.require("ood.zip", "weights/resnet56.safetensors")
     given.folder.mkdir(parents=True, exist_ok=True)
     pools = observed(given.metric, given.folder)
     if given.tables:

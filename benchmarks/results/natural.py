@@ -133,6 +133,7 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=200, help="images in a meta-train set")
     parser.add_argument("--write", action="store_true", help="record the tables for docs/results")
     asked = parser.parse_args()
+    real.require("natural.zip", "weights/resnet56.safetensors")
     cache = Cache(asked.folder)
     peers = tuple(Observer(real.classifier(name), cache) for name in PEERS)
     observer = Observer(real.classifier(), cache, peers=peers)

@@ -5,6 +5,7 @@ script says that it needs.
 """
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 from starter.data.images.imageset import ImageSet
@@ -21,6 +22,14 @@ def data() -> Path:
             "error: UNSEEN_DATA must name a folder with the real data: see the script's first lines"
         )
     return Path(folder)
+
+
+def require(*names: str, referee: bool = False) -> None:
+    """End the script before it reads anything if a file of the folder, or the extra of lite0, is missing."""
+    if missing := [name for name in ("cifar10.zip", *names) if not (data() / name).exists()]:
+        raise SystemExit(f"error: {data()} lacks {', '.join(missing)}: see the script's first lines")
+    if referee and not find_spec("efficientnet_lite_pytorch"):
+        raise SystemExit("error: the referee lite0 is missing: pip install -e '.[referee]'")
 
 
 def weights(arch: str = "resnet56", file: str = "") -> str:

@@ -148,6 +148,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", choices=TABLES, help="repeatable")
     parser.add_argument("--write", action="store_true", help="record the tables for docs/results")
     options = parser.parse_args()
+    real.require("natural.zip", "weights/resnet56.safetensors", "weights/repvgg_a0.safetensors")
     tables: dict[str, list[dict]] = {}
     for arch in RATES:
         competition = competition_of(options.folder, arch)

@@ -67,6 +67,8 @@ class Settings(BaseModel, ABC):
     total_limit: int = Field(0, ge=0, le=1_000_000)
     """Submissions per team in total; 0 for any number, with --hidden for a fifth of the public sets, at
     least 3."""
+    free_invalid: bool = False
+    """Do not count ten invalid files of a team a day."""
     deadline: datetime | None = Field(None, json_schema_extra={"metavar": "TIME", **OFTEN})
     """End, as 2026-12-31T23:59 (UTC, or with an offset); 23:59 of a date alone."""
 
@@ -123,6 +125,7 @@ class Settings(BaseModel, ABC):
             "deadline": self.deadline,
             "daily_limit": self.daily_limit or None,
             "total_limit": self.total_limit or usual,
+            "free_invalid": self.free_invalid,
         }
 
     @property

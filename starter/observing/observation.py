@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 import scipy.linalg
 
+from starter.observing.undeclared import Undeclared
 from submission import Competition
 from submission.arrays import BoolArray, FloatArray, IntArray, Pixels
 
@@ -92,6 +93,7 @@ class Observation:
         referee_features: Features of the first referee, float16 (n, d); or None.
         render: Function that returns the images, uint8 (n, h, w, 3), in the order of the rows; call
             `images()`. A pickled observation has none.
+        declared: The `needs` with which a method sees it; None for all. Any use of another field is refused.
 
     Raises:
         ValueError: a field has the wrong shape or values that are not finite; the message names set and
@@ -108,8 +110,12 @@ class Observation:
     views: Mapping[str, FloatArray] = field(default_factory=dict)
     referee_features: FloatArray | None = None
     render: Callable[[], Pixels] | None = field(default=None, repr=False, compare=False)
+    declared: tuple[str, ...] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if self.declared is not None:
+            for name in set(OWN_FIELDS) - {*self.declared}:
+                object.__setattr__(self, name, Undeclared(name, self.declared))
         if not isinstance(self.logits, np.ndarray) or self.logits.ndim != 2:
             raise ValueError(f"{self._label}: logits must be a NumPy array (n, k)")
         n, k = self.logits.shape
@@ -122,7 +128,7 @@ class Observation:
     def _own_rows(self) -> dict[str, Any]:
         """The fields with a row for each image."""
         own = {name: getattr(self, name) for name in ("logits", *OWN_FIELDS) if name != "moments"}
-        return {name: values for name, values in own.items() if values is not None}
+        return {name: values for name, values in own.items() if _is_there(values)}
 
     @property
     def _label(self) -> str:
@@ -144,18 +150,20 @@ class Observation:
 
     def lacking(self, needs: Iterable[str]) -> str:
         """Returns the first of `needs` that was not observed; "" if all were."""
-        return next((need for need in needs if getattr(self, need) is None), "")
+        return next((need for need in needs if not _is_there(getattr(self, need))), "")
 
     def only(self, needs: Iterable[str]) -> "Observation":
         """Returns the observation as a method with these `needs` sees it: these fields, logits, images."""
         needs = tuple(needs)
-        unseen: dict[str, Any] = {
-            name: None for name in OWN_FIELDS if name not in needs and getattr(self, name) is not None
-        }
-        views = {name: logits for name, logits in self.views.items() if _need_of(name) in needs}
-        if not unseen and len(views) == len(self.views):
-            return self
-        return replace(self, views=views, **unseen)
+        if needs not in self._restricted:
+            views = {name: logits for name, logits in self.views.items() if _need_of(name) in needs}
+            self._restricted[needs] = replace(self, views=views, declared=needs)
+        return self._restricted[needs]
+
+    @cached_property
+    def _restricted(self) -> dict[tuple[str, ...], "Observation"]:
+        """What `only` returned, by the needs, so that what is computed of it is computed once."""
+        return {}
 
     def images(self) -> Pixels:
         """Returns the set's images, uint8 (n, h, w, 3), in the order of the rows, rendered on demand."""
@@ -178,24 +186,29 @@ class Observation:
     @property
     def rotations(self) -> dict[str, FloatArray] | None:
         """The logits (n, k) of the turned images, by the names in ROTATED; None if no method asked."""
-        return {name: self.views[name] for name in ROTATED} if ROTATED[0] in self.views else None
+        found = {name: self.views[name] for name in ROTATED} if ROTATED[0] in self.views else None
+        return self._viewed("rotations", found)
 
     @property
     def grey(self) -> FloatArray | None:
         """The logits (n, k) of the images without colour; None if no method asked for them."""
-        return self.views.get("grey")
+        return self._viewed("grey", self.views.get("grey"))
 
     @property
     def peers(self) -> dict[str, FloatArray] | None:
         """The logits (n, k) of the competition's other classifiers, by name; None if no method asked."""
         names = [name for name in self.views if name.startswith(PEER)]
-        return {name.removeprefix(PEER): self.views[name] for name in names} or None
+        return self._viewed("peers", {name.removeprefix(PEER): self.views[name] for name in names} or None)
 
     @cached_property
     def referee(self) -> FloatArray | None:
         """The mean softmax of the referees' calibrated logits, float64 (n, k); None if no method asked."""
         found = [_softmax(logits) for name, logits in self.views.items() if name.startswith(REFEREE)]
-        return sum(found[1:], found[0]) / len(found) if found else None
+        return self._viewed("referee", sum(found[1:], found[0]) / len(found) if found else None)
+
+    def _viewed(self, need: str, found: Any) -> Any:
+        """Returns a field that is made of views; if the method did not declare it, what refuses its use."""
+        return found if self.declared is None or need in self.declared else Undeclared(need, self.declared)
 
     @cached_property
     def probabilities(self) -> FloatArray:
@@ -206,6 +219,11 @@ class Observation:
     def predicted(self) -> IntArray:
         """The predicted class of each image, int64 (n,)."""
         return self.logits.argmax(axis=1)
+
+
+def _is_there(values: object) -> bool:
+    """Returns True if a field was observed, and declared."""
+    return values is not None and not isinstance(values, Undeclared)
 
 
 def _fields_of(record: Any) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def fit_referees(
         load = partial(encoders.__getitem__, spec)
         found.append(Referee(name, probe, cache, encoder=load, place=where))
         figures = ", ".join(f"{key.replace('_', ' ')} {value:.1%}" for key, value in probe.figures.items())
-        print(f"referee {name} ({probe.encoder}): {figures}")
+        print(f"The referee {name}, on labelled images of the source: {figures}")
     return tuple(found)
 
 

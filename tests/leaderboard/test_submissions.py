@@ -63,6 +63,20 @@ def test_an_invalid_submission_is_entered_and_counts(competition, halves, clock)
     assert publish(limited).standings == ()
 
 
+def test_ten_invalid_files_a_day_are_free_where_the_organizer_lets_them_be(
+    competition: Competition, halves: Path, tmp_path: Path
+) -> None:
+    free = with_rules(competition, daily_limit=1, free_invalid=True)
+    (tmp_path / "bad.csv").write_text("nothing")
+    for team, count in (("Ten", 10), ("Eleven", 11)):
+        for _ in range(count):
+            with pytest.raises(InvalidSubmission, match="ten invalid ones a day free"):
+                submit(free, tmp_path / "bad.csv", team, lambda: NOON)
+    assert submit(free, halves, "Ten", lambda: NOON).left == 0
+    with pytest.raises(UnusableInput, match="'Eleven' has made its 1 submissions"):
+        submit(free, halves, "Eleven", lambda: NOON)
+
+
 @pytest.mark.parametrize("team", ["F.D.", "Constant", "Ｏｒａ－A", "Ours", "С0Т"])
 def test_no_team_takes_the_name_of_a_baseline(competition, halves, clock, team):
     """Neither of one that the organizer predicted nor of the kit's others."""

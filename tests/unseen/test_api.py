@@ -49,6 +49,8 @@ def test_a_table_has_a_row_a_set_and_the_targets_where_they_are_public(opened, o
     assert tuple(train.index) == opened.ids("train")
     assert tuple(test.index) == opened.ids("test")
     assert list(train.columns) == [*test.columns, "family", "target"]
+    assert list(opened.columns.index) == list(test.columns)
+    assert list(unseen.open(ood_contest.root).columns) == ["meaning", "direction"]
     assert train.target.tolist() == list(read_targets(opened, "train").values())
     rows = train.drop(columns=["family", "target"])
     assert np.isfinite(rows.to_numpy()).all()
@@ -67,7 +69,8 @@ def test_a_table_has_a_row_a_set_and_the_targets_where_they_are_public(opened, o
 @pytest.mark.slow
 def test_observations_hold_what_was_asked_for(opened, ood_contest):
     (first, *_), test = opened.observations("val", needs=()), opened.observations("test")
-    assert first.features is None
+    with pytest.raises(UnusableInput, match="features is not in needs"):
+        first.features.mean()
     assert test[0].features.shape == (60, 64)
     assert test[0].moments is not None
     assert opened.observations("test", needs=["features"])[0].features is not None
@@ -91,6 +94,9 @@ def test_a_table_of_methods_has_the_reports_numbers(opened):
     overall = scores[scores.group == "all"].set_index("method")
     assert overall.loc["Mean", "rmse"] == pytest.approx(overall.loc["constant", "rmse"])
     assert "StandardScaler+Ridge" in overall.index
+    alone = unseen.evaluate(opened, "fd").set_index(["group", "method"])
+    assert alone.loc[("all", "fd"), "skill"] == overall.loc["fd", "skill"] != 0
+    assert alone.loc[("all", "constant"), "rmse"] == overall.loc["constant", "rmse"]
     with (opened.root / "runs.csv").open() as stream:
         logged = {row["method"]: row for row in csv.DictReader(stream)}
     assert logged["Mean(shift=0.1)"]["note"] == "both shifts"
@@ -189,10 +195,13 @@ def test_a_file_is_scored_and_a_team_stands_on_the_board(competition, tmp_path):
     found = unseen.score(competition, tmp_path / "val.csv")
     assert isinstance(found, Score)
     assert str(found).split()[:4] == ["RMSE", "MAE", "Spearman", "predictions"]
+    with pytest.raises(UnusableInput, match="the path of a file, not a DataFrame"):
+        unseen.score(competition, pd.read_csv(tmp_path / "val.csv"))
     receipt = unseen.score(competition, tmp_path / "test.csv", team="A & B")
     assert receipt.number == 1
     assert f"<td>{receipt.answer}</td>" in receipt._repr_html_()
     board = unseen.leaderboard(competition)
+    assert repr(board) == str(board)
     assert str(board).splitlines()[1].split("  ")[0] == "A & B"
     assert [line.name for line in board.standings if line.kind == "team"] == ["A & B"]
     assert "A &amp; B" in html.unescape(board._repr_html_())

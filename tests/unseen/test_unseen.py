@@ -231,7 +231,7 @@ PREPARED = {
     "estimate": save_logits,
     "compare": write_scores,
     "classes halves": write_manifest,
-    **dict.fromkeys(("validate", "score", "verify-entry"), predict_by_atc),
+    **dict.fromkeys(("runs", "validate", "score", "verify-entry"), predict_by_atc),
     **dict.fromkeys(("select", "history", "team"), hand_in),
 }
 """What is there before the example of a command runs."""

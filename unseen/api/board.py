@@ -6,6 +6,7 @@ from leaderboard.events import now
 from leaderboard.publish import Published, publish
 from leaderboard.submissions import Receipt, submit
 from submission.competition import Competition
+from submission.errors import UnusableInput
 from submission.metrics import Score
 from submission.scoretable import score_validation
 
@@ -39,6 +40,9 @@ def score(
         InvalidSubmission: the file breaks the format; every problem is named.
         UnusableInput: the file cannot be read, or this copy cannot score it.
     """
+    if not isinstance(file, Path | str):
+        kind = type(file).__name__
+        raise UnusableInput(f'give the path of a file, not a {kind}: .to_csv("mine.csv") writes one')
     if team is None:
         return score_validation(contest, Path(file), metric)
     return submit(contest, Path(file), team, note=note)

@@ -7,14 +7,14 @@ from typing import Any
 
 import pandas as pd
 
-from baselines.run.tabular import MEASURES, NEEDS
+from baselines.run.tabular import FEATURES, MEASURES, NEEDS
 from starter.contest.build import build as make
 from starter.contest.named_settings import preset as settings_of_preset
 from starter.contest.named_settings import settings_of
 from starter.contest.subject import Subject
 from starter.contest.tracks import open_subjects
 from starter.observing.observation import NEEDS as NAMES
-from starter.observing.observation import MetaTrain, Seen, unmet
+from starter.observing.observation import Lazy, MetaTrain, Seen, unmet
 from submission.competition import PARTS, Competition
 from submission.errors import UnusableInput
 from submission.ids import make_id, split_id
@@ -56,11 +56,13 @@ class Contest(Competition):
             device: Device that runs the classifiers.
 
         Returns:
-            A table indexed by id, as in a submission. The columns are indicators (`baselines.run.tabular`)
-            and then, except for test sets, of which they are hidden, `family` and `target`, a fraction. A
-            family is all operations of a set, or the source of its shift. Folds of families still share
-            single operations, and so tell of `seen` test sets; `baselines.contract.families.folds`, which
-            leave each operation out, tell of `new` ones.
+            A table indexed by id, as in a submission. The columns are indicators, named after the methods
+            that use them, which `columns` explains (besides, `norm` is the norm of the softmax, `turned` and
+            `grey` are invariance to rotation and to the loss of colour; in the OOD track, `ind-share` is the
+            estimated share of IND images). Except for test sets, of which they are hidden, `family` and
+            `target`, a fraction, follow. A family is all operations of a set, or the source of its shift.
+            Folds of families still share single operations, and so tell of `seen` test sets;
+            `baselines.contract.families.folds`, which leave each operation out, tell of `new` ones.
         """
         rows: dict[str, Mapping[str, float]] = {}
         families = {name: family for name, (_, family) in validation_groups(self).items()}
@@ -78,6 +80,17 @@ class Contest(Competition):
             table["family"] = [families[split_id(name)[1]] for name in table.index]
             table["target"] = [targets[name] for name in table.index]
         return table
+
+    @property
+    def columns(self) -> pd.DataFrame:
+        """The columns of `features`, with the `meaning` and the usual `direction` of each.
+
+        >>> import unseen
+        >>> unseen.open("contest").columns.loc["grey"].tolist()
+        ['invariance of the predictions to the loss of colour', 'higher: more accurate']
+        """
+        rows = FEATURES[self.track]
+        return pd.DataFrame.from_dict(rows, orient="index", columns=["meaning", "direction"])
 
     def observations(
         self,
@@ -143,7 +156,8 @@ class Contest(Competition):
     def _seen(self, subject: Subject, part: str) -> Sequence[Any]:
         if part not in PARTS:
             raise UnusableInput(f"there is no part {part!r}: ask for one of {', '.join(PARTS)}")
-        return subject.meta_train().sets if part == "train" else subject.observations(part)
+        sets = subject.meta_train().sets if part == "train" else subject.observations(part)
+        return Lazy(range(len(sets)), lambda i: sets[i].only(subject.needs))
 
     def _subject(self, name: str | None, needs: Sequence[str] | None, device: str) -> Subject:
         if needs is None:

@@ -42,6 +42,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "check-method": participant.check_method,
     "predict": participant.predict,
     "report": participant.report,
+    "runs": participant.runs,
     "validate": participant.validate,
     "ablate": research.ablate,
     "score": organizer.score,

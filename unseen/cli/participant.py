@@ -25,6 +25,8 @@ def demo(
 
     Example: unseen demo
     """
+    echo(f"A competition from images that come with the kit, in {folder}: this takes about two minutes.")
+
     from sklearn.base import clone
 
     from baselines.run.predict import predict as run
@@ -119,7 +121,8 @@ def predict(
     """Fit methods and write predictions.
 
     Methods are fitted on the meta-train sets; the predictions are written to submissions/ and validation/.
-    Without names, a choice of the kit's methods runs (`unseen methods` says which).
+    Without names, a choice of the kit's methods runs (`unseen methods` says which). `unseen runs` lists all
+    runs.
 
     Example: unseen predict contest atc fd ora-a --set ora-a.iterations=2000
     """
@@ -140,9 +143,7 @@ def predict(
     if "val" in paths:
         methods = {name: check(competition, files["val"], "val") for name, files in written.items()}
         echo(f"\n{validation_report(competition, methods)}")
-        options.tell_next("score", competition.root, paths["val"], "--val")
-    else:
-        options.tell_next("validate", competition.root, paths["test"])
+    options.tell_next("validate", competition.root, paths["test"])
 
 
 def report(
@@ -177,10 +178,24 @@ def report(
     echo("\n".join(map(str, (f"{tables_text(found.tables, groups)}\n", *paths))))
 
 
+def runs(competition: Contest) -> None:
+    """List your runs with their scores, the best first.
+
+    These are the runs of `unseen predict` and `unseen report`, in Python of `evaluate` and `predict`;
+    DIR/runs.csv has them in full. The score is the RMSE in points on all validation sets.
+
+    Example: unseen runs contest
+    """
+    from submission.predictions import runs_table
+
+    echo(runs_table(competition.out))
+
+
 def validate(competition: Contest, file: Predictions) -> None:
     """Check a submission.
 
-    Prints "valid" and the range, or problems with line numbers. The exit code is 1 if there is a problem.
+    Prints "valid" and the range, or problems with line numbers. Check a file before you hand it in: invalid
+    ones may count. The exit code is 1 if there is a problem.
 
     Example: unseen validate contest contest/submissions/atc.csv
     """

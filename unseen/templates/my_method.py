@@ -1,6 +1,7 @@
 """A method of your own. It already runs: change `indicator` and the way `_fit` and `_predict` use it.
 
 Check it with `unseen check-method my_method:MyMethod`, run it with `unseen predict DIR my_method:MyMethod`.
+Before you hand in, `unseen validate DIR FILE`: invalid files count, too.
 """
 
 import numpy as np

@@ -2,6 +2,7 @@
 
 Check it with `unseen check-method my_ood_method:MyOodMethod --track ood`, run it with
 `unseen predict DIR my_ood_method:MyOodMethod`.
+Before you hand in, `unseen validate DIR FILE`: invalid files count, too.
 """
 
 import numpy as np

@@ -5,6 +5,7 @@ regressor is fitted to the accuracies (in the OOD track, to the values of the me
 
 Check it with `unseen check-method my_regressor:model` (in the OOD track, add `--track ood`), run it with
 `unseen predict DIR my_regressor:model`.
+Before you hand in, `unseen validate DIR FILE`: invalid files count, too.
 """
 
 from sklearn.linear_model import Ridge

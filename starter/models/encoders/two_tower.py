@@ -93,7 +93,10 @@ class TwoTowerEncoder:
         rows = [[self.numbers[word] for word in words_of(text) if word in self.numbers] for text in texts]
         for text, row in zip(texts, rows, strict=True):
             if not row:
-                raise UnusableInput(f"the small encoder knows no word of {text!r}, only its captions' words")
+                raise UnusableInput(
+                    f"the small encoder knows no word of {text!r}, only its captions' words: name another by "
+                    "--encoder"
+                )
         return self.network.texts(padded(rows)).numpy()
 
     def save(self, path: Path) -> None:

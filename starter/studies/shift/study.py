@@ -190,13 +190,13 @@ def grid_study(
     if classifier not in competition.classifiers:
         there = ", ".join(competition.classifiers)
         raise UnusableInput(f"--classifier {classifier!r} is unknown; there are {there}")
-    sets = MixSets(competition)
-    scorer = DetectorSubject.open(sets, classifier, device=device, detectors=list(detectors or DETECTORS))
-    ind, renderings = grid_images(sets, shifts)
     matrices = competition.out / "cache/laid"
     pair = open_laid(
         encoder, laid, classes=competition.classes, kept=matrices, seed=shifts.seed, device=device
     )
+    sets = MixSets(competition)
+    scorer = DetectorSubject.open(sets, classifier, device=device, detectors=list(detectors or DETECTORS))
+    ind, renderings = grid_images(sets, shifts)
     degrees = measured_degrees(renderings, sets.train_ref, *pair, scorer.observer.cache, device)
     grid = ShiftGrid.of(degrees)
     known = FromRecipe.whole(ind)

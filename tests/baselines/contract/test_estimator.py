@@ -12,6 +12,7 @@ from baselines.contract.conformance import example_meta_train
 from baselines.contract.estimator import asked
 from baselines.contract.families import folds, subset
 from baselines.contract.regressors import REGRESSORS
+from submission import UnusableInput
 
 META = example_meta_train()
 
@@ -59,6 +60,10 @@ def infinite(target, source):
         (lambda: Fixed().predict_interval(META.sets), "not fitted"),
         (lambda: Fixed(float("nan")).fit(META).predict(META.sets), "nan for set 'train_0'"),
         (lambda: Fixed(-np.inf).fit(META).predict(META.sets), "-inf for set 'train_0'"),
+        (
+            lambda: Fixed(None).fit(META).predict(META.sets),
+            "None for set 'train_0': end _predict with a return",
+        ),
         (lambda: Fixed(np.ones(60)).fit(META).predict(META.sets), r"shape \(60,\) for set 'train_0'"),
         (lambda: Fixed(73.0).fit(META).predict(META.sets), "73 for set 'train_0'.* not percentages"),
         (lambda: Regressed(fd, ("moments",)).fit(META).predict(META.only(()).sets), "`moments`.*'train_0'"),
@@ -82,17 +87,43 @@ class Reads(Estimator):
     needs = ("moments",)
     wants = ("referee",)
 
+    def __init__(self, read=None):
+        self.read = read
+
     def _fit(self, meta):
-        assert meta.sets[0].features is meta.source.train_ref.features is None
         assert meta.sets[0].referee is not None
 
     def _predict(self, observation):
-        return float(observation.features is not None)
+        return self.read(observation)
 
 
-def test_a_field_that_is_not_declared_is_absent_though_others_asked_for_it():
-    assert META.sets[0].features is not None
-    assert Reads().fit(META).predict(META.sets[:1]).tolist() == [0.0]
+@pytest.mark.parametrize(
+    ("field", "read"),
+    [
+        ("features", lambda seen: seen.features.mean()),
+        ("features", lambda seen: np.mean(seen.features)),
+        ("image_stats", lambda seen: len(seen.image_stats)),
+        ("rotation", lambda seen: np.ones(3) - seen.rotation),
+        ("rotation", lambda seen: seen.rotation / 2),
+        ("rotations", lambda seen: seen.rotations["rotate90"]),
+        ("grey", lambda seen: seen.take(np.array([0])).grey[0]),
+        ("peers", lambda seen: next(iter(seen.peers))),
+        ("referee_features", lambda seen: float(seen.referee_features)),
+    ],
+)
+def test_a_field_that_is_not_declared_says_so_though_others_asked_for_it(field, read):
+    assert getattr(META.sets[0], field) is not None
+    with pytest.raises(UnusableInput, match=rf"^{field} is not in needs: add needs = .*'{field}'\)$"):
+        Reads(read).fit(META).predict(META.sets[:1])
+
+
+def test_a_parameter_under_another_name_is_told():
+    method = Fixed()
+    del method.value
+    with pytest.raises(
+        UnusableInput, match=r"^Fixed has no attribute 'value': in __init__, write self.value"
+    ):
+        method.get_params()
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from baselines.contract.guard import guarded, told
 from submission import UnusableInput
 
 META = example_meta_train(sets=2)
+NONE = "TypeError: unsupported operand type(s) for +: 'NoneType' and 'int'"
 
 
 @pytest.mark.parametrize(
@@ -20,6 +21,7 @@ META = example_meta_train(sets=2)
         (lambda: 1 / 0, "ZeroDivisionError: division by zero"),
         (lambda: next(iter(())), "StopIteration"),
         (lambda: exec("raise ValueError('two\\n  lines')"), "ValueError: two lines"),
+        (lambda: None + 1, f"{NONE}; is a `return` missing?"),
         (lambda: sys.exit(3), "SystemExit: 3"),
         (lambda: np.linalg.inv(np.zeros((2, 2))), "LinAlgError: Singular matrix"),
     ],

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import torch
 from safetensors.numpy import save
 from sklearn.base import clone
+from torch import nn
 
 from baselines import BASELINES, Estimator
 from baselines.contract.conformance import example_classifier, example_meta_train, example_observation
@@ -46,6 +48,44 @@ def test_arrays_and_observations_come_back_without_their_images(tmp_path):
     assert back.observation.render is None
     assert back.classifier is None
     assert own.digest == classifier.digest, "that has its weights"
+
+
+class Net(nn.Module):
+    """A network with a setting, a child of many layers in order, and a parameter that is absent."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        layers = [layer for _ in range(6) for layer in (nn.Linear(5, 5, bias=False), nn.Tanh())]
+        self.layers = nn.Sequential(*layers, nn.BatchNorm1d(5))
+        self.scale = 3.0
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        return self.scale * self.layers(rows)
+
+
+def test_networks_and_their_weights_come_back_without_a_word_of_the_methods(tmp_path):
+    network, rows = Net(), torch.randn(7, 5)
+    network(rows)
+    network.eval()
+    method = Keeps([network, dict(network.state_dict())]).fit(META)
+    method.what = None  # type: ignore[attr-defined]
+    method.save(tmp_path / "m")
+    again, weights = Keeps().load(tmp_path / "m").kept_  # type: ignore[attr-defined]
+    assert torch.equal(again(rows), network(rows))
+    assert all(torch.equal(weights[name], value) for name, value in network.state_dict().items())
+
+
+def test_a_class_of_a_network_that_cannot_be_found_again_is_refused(tmp_path):
+    class Inner(nn.Module):
+        pass
+
+    with pytest.raises(UnusableInput, match=r"Inner is no class of networks here"):
+        Keeps(Inner()).fit(META).save(tmp_path / "m")
+    write_saved(tmp_path / "m", "Keeps", {}, {"kept_": nn.Identity()})
+    data = (tmp_path / "m").read_bytes().replace(b"nn.modules.linear:Identity", b"utils.data.dataset:Dataset")
+    (tmp_path / "m").write_bytes(data)
+    with pytest.raises(UnusableInput, match=r"Dataset is no class of networks"):
+        Keeps().load(tmp_path / "m")
 
 
 @pytest.mark.parametrize(

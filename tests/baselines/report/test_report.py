@@ -108,7 +108,7 @@ def test_names_are_no_mark_up_and_no_formula(report, tmp_path, name):
     assert page.count("<script>") == 1, "the page's own"
     assert "alert(1)</script>" not in page
     rows = csv.DictReader(io.StringIO(table.read_text(encoding="utf-8")))
-    assert {row["method"] for row in rows} == {f"'{name}" if name.startswith("=") else name}
+    assert {row["method"] for row in rows} == {"constant", f"'{name}" if name.startswith("=") else name}
 
 
 def test_nothing_hidden_is_needed_and_validation_sets_are(contest):

@@ -53,6 +53,15 @@ class Typed(Estimator):
         return self.rate
 
 
+class Changes(Typed):
+    def __init__(self, rate=0.1):
+        self.rate = [rate]
+
+
+class NotATuple(Typed):
+    needs = "features"
+
+
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
@@ -136,7 +145,9 @@ def test_objects_are_named_after_what_was_set():
         ([Typed(), Typed()], "two methods are called Typed"),
         (Typed, r"^Typed is a class: give an instance, Typed\(...\)$"),
         (Ridge, "Ridge is a class"),
-        (3, "no method 3"),
+        (3, "^3 is no method: yours is .* unseen.Estimator or a regressor"),
+        (Changes(), r"^Changes: __init__ must store its arguments as they are \(.* parameter rate"),
+        (NotATuple(), "^NotATuple: needs must be a tuple of names among moments"),
         ([StandardScaler()], "^StandardScaler is a transformer: .* give a regressor"),
         ([LogisticRegression(C=2)], r"^LogisticRegression\(C=2\) is a classifier"),
         ([KMeans(2)], r"^KMeans\(n_clusters=2\) is a transformer"),
@@ -234,8 +245,8 @@ CLASS = "from baselines import Estimator\nclass Own(Estimator):\n def _predict(s
         ("class Own(", "SyntaxError"),
         ("1 / 0", r"ZeroDivisionError: division by zero \(own_a\.py:1\)$"),
         ("\nraise SystemExit(3)", r"SystemExit: 3 \(own_a\.py:2\)$"),
-        ("Own = 3", "scikit-learn estimator"),
-        ("class Own: pass", "scikit-learn estimator"),
+        ("Own = 3", "is no method: yours is a module:Class, or in Python"),
+        ("class Own: pass", "is no method: yours is a module:Class, or in Python"),
         (
             "from sklearn.preprocessing import StandardScaler as Own",
             "StandardScaler is a transformer: .* a reg",

@@ -39,7 +39,15 @@ def test_a_regressor_goes_from_check_to_predictions_under_names_of_its_own(folde
     assert Path("contest/runs.csv").read_text().count(",two alphas,") == 2
     run("report", "contest", *twice)
     table = Path("contest/report.csv").read_text()
-    assert {line.split(",")[0] for line in table.splitlines()[1:]} == {"weak", "strong"}
+    assert {line.split(",")[0] for line in table.splitlines()[1:]} == {"weak", "strong", "constant"}
+    head, *lines = run("runs", "contest").text.splitlines()
+    assert head.split() == ["method", "score", "time", "parameters", "note"]
+    scores = [float(line.split()[1]) for line in lines]
+    assert len(scores) == 4
+    assert scores == sorted(scores)
+    assert (
+        sum("ridge__alpha=100" in line for line in lines) == sum("two alphas" in line for line in lines) == 2
+    )
 
 
 def test_what_comes_next_is_told_and_runs(folder):
@@ -48,7 +56,7 @@ def test_what_comes_next_is_told_and_runs(folder):
         assert len(lines) == 1
         command = [{"DIR": "contest", "NAME": "Ada"}.get(word, word) for word in shlex.split(lines[0])]
         followed.append(command[0])
-    assert followed == ["check-method", "predict", "score", "validate", "score"]
+    assert followed == ["check-method", "predict", "validate", "score"]
 
 
 def test_a_participants_copy_predicts_the_same(mixes):
@@ -80,7 +88,7 @@ def test_a_method_of_ones_own_that_fails_is_told_in_one_line(folder):
     Path("needy_method.py").write_text(FAILING.replace("needs = ()", 'needs = "moments"'))
     for command in (["predict", "contest"], ["check-method"]):
         result = run(*command, "needy_method:Bad", check=False)
-        told = result.text.startswith("error: needy_method:Bad: ValueError: needs must be a tuple")
+        told = result.text.startswith("error: needy_method:Bad: Bad: needs must be a tuple")
         assert (result.code, told) == (2, True)
 
 
@@ -110,7 +118,14 @@ def test_a_validation_is_told_in_words(host):
 @pytest.mark.parametrize(
     ("arguments", "code", "word"),
     [
-        (("validate", "nowhere", "x.csv"), 2, "nowhere"),
+        (("validate", "nowhere", "x.csv"), 2, "nowhere is not a competition: there is no such folder\n"),
+        (
+            ("validate", "cmp", "x.csv"),
+            2,
+            "cmp is not a competition: there is no such folder; did you mean comp?",
+        ),
+        (("validate", "comp/public", "x.csv"), 2, "; did you mean comp?"),
+        (("runs", "comp"), 2, "runs.csv is missing"),
         (("validate", "comp", "nowhere.csv"), 2, "nowhere.csv cannot be read"),
         (("validate", "comp", "comp"), 2, "comp is not a file"),
         (("validate", "comp", "comp/public/val/targets.csv"), 1, "the header is 'id,target'"),
