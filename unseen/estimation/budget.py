@@ -200,6 +200,9 @@ def _with_labels(
         high=own.high,
         difference=accuracy - estimates.accuracy,
         fallen=fallen(own.low, own.high, estimates.accuracy - estimates.margin),
+        least=own.low,
+        most=own.high,
+        promised=True,
         labels=len(labels),
         remarks=(remark,),
     )

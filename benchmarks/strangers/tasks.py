@@ -1,0 +1,188 @@
+"""Tasks with shifts that chose nothing in the kit: tables, digits, few and many classes, made-up logits.
+
+None of these sets fits a constant or a method. They say which words `unseen estimate` may print.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy.ndimage import grey_dilation
+from scipy.special import softmax
+from sklearn.datasets import load_digits, make_classification
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+KNOWN, SIZE = 800, 400
+"""Rows that models learn from, as many labelled rows, and rows of a set."""
+NONE, CONCEPT = "none", "concept change"
+Rows = np.ndarray
+Sets = dict[tuple[str, str], tuple[Rows, Rows]]
+"""Rows (n, d) and labels (n,) of sets, by family and name."""
+
+
+class Look(NamedTuple):
+    """What is known of rows: probabilities (n, k), labels (n,), a second model's, and features (n, d)."""
+
+    probabilities: Rows
+    labels: Rows
+    second: Rows | None = None
+    features: Rows | None = None
+
+
+class Case(NamedTuple):
+    """A model's look at labelled rows, and at sets by family and name."""
+
+    group: str
+    model: str
+    labelled: Look
+    sets: dict[tuple[str, str], Look]
+
+
+def look(models: list[Pipeline], rows: Rows, labels: Rows, digits: int = 12) -> Look:
+    """What the first of two models gives, with its hidden layer or the scaled columns, and the second."""
+    columns, net = models[0][0].transform(rows), models[0][-1]
+    if isinstance(net, MLPClassifier):
+        columns = np.maximum(columns @ net.coefs_[0] + net.intercepts_[0], 0)
+    own, second = (model.predict_proba(rows).round(digits) for model in models)
+    return Look(own, labels, second, columns)
+
+
+def cases_of(group: str, rows: Rows, labels: Rows, sets: Sets, seed: int) -> Iterator[Case]:
+    """A case for each of four models; the second model is the next one."""
+    kinds = {
+        "LR": LogisticRegression(max_iter=500),
+        "HGB": HistGradientBoostingClassifier(max_iter=40, random_state=seed),
+        "RF": RandomForestClassifier(100, random_state=seed),
+        "MLP": MLPClassifier((32,), max_iter=100, random_state=seed),
+    }
+    if group == "saturated":
+        kinds = {"NB": GaussianNB(), "NB rounded": GaussianNB(), "ten trees": RandomForestClassifier(10)}
+    if group.endswith("classes"):
+        kinds = {"LDA": LinearDiscriminantAnalysis()}
+    train = slice(len(labels) - KNOWN)
+    models = [
+        make_pipeline(StandardScaler(), kind).fit(rows[train], labels[train]) for kind in kinds.values()
+    ]
+    for i, name in enumerate(kinds):
+        pair, digits = [models[i], models[(i + 1) % len(models)]], 3 if "rounded" in name else 12
+        looks = {key: look(pair, *each, digits) for key, each in sets.items()}
+        yield Case(group, name, look(pair, rows[-KNOWN:], labels[-KNOWN:], digits), looks)
+
+
+def shifted(rows: Rows, labels: Rows, rng: np.random.Generator) -> Sets:
+    """Eleven shifts of random strength, a set of new rows each, and a set without a shift."""
+    d, spread, mean = rows.shape[1], rows.std(axis=0), rows.mean(axis=0)
+    some = (rng.random(d) < rng.uniform(0.2, 0.8)) | (np.arange(d) == rng.integers(d))
+    strength = np.exp(rng.uniform(np.log(0.3), np.log(3)))
+    order = np.where(some, rng.permutation(d), np.arange(d))
+
+    def new() -> tuple[Rows, Rows]:
+        chosen = rng.choice(len(rows), SIZE, replace=False)
+        return rows[chosen], labels[chosen]
+
+    drawn = {name: new() for name in ("noise", "outliers", "missing cells")}
+    normal, heavy, lost = rng.normal(size=(SIZE, d)), rng.standard_t(1.5, (SIZE, d)), rng.random((SIZE, d))
+    x, y = new()
+    sets = {
+        NONE: new(),
+        "noise": (drawn["noise"][0] + strength * spread * normal, drawn["noise"][1]),
+        "permuted columns": (x[:, order], y),
+        "offsets": (x + strength * spread * some * rng.choice((-1, 1), d), y),
+        "scaled columns": (x * np.where(some, np.exp(rng.normal(0, strength, d)), 1), y),
+        "missing columns": (np.where(some, mean, x), y),
+        "missing cells": (np.where(lost < 0.4, mean, drawn["missing cells"][0]), drawn["missing cells"][1]),
+        "turned signs": (np.where(some, -x, x), y),
+        "outliers": (drawn["outliers"][0] + spread * heavy * (lost < 0.3), drawn["outliers"][1]),
+    }
+    shares = rng.dirichlet(np.ones(labels.max() + 1))[labels] / np.bincount(labels)[labels]
+    for name, chosen in (
+        ("label shift", rng.choice(len(rows), SIZE, p=shares / shares.sum())),
+        ("subpopulation", np.argsort(rows[:, rng.integers(d)])[-SIZE:]),
+    ):
+        sets[name] = rows[chosen], labels[chosen]
+    column = x[:, rng.integers(d)]
+    sets[CONCEPT] = x, np.where(column > np.quantile(column, 0.7), (y + 1) % (labels.max() + 1), y)
+    return {(name, name): each for name, each in sets.items()}
+
+
+def table(group: str, number: int) -> Iterator[Case]:
+    """A synthetic task: two to six classes, 8 to 30 columns, easy to hard; saturated ones repeat columns."""
+    rng = np.random.default_rng(number)
+    columns = int(rng.integers(8, 31))
+    rows, labels = make_classification(
+        n_samples=2 * KNOWN + 4 * SIZE,
+        n_features=columns,
+        n_informative=int(rng.integers(5, columns)),
+        n_redundant=0,
+        n_classes=int(rng.integers(2, 7)),
+        n_clusters_per_class=int(rng.integers(1, 3)),
+        class_sep=float(rng.uniform(0.8, 2.5)),
+        flip_y=float(rng.uniform(0, 0.1)),
+        random_state=number,
+    )
+    rows = np.tile(rows, 4) if group == "saturated" else rows
+    sets = shifted(rows[2 * KNOWN :], labels[2 * KNOWN :], rng)
+    return cases_of(group, rows[: 2 * KNOWN], labels[: 2 * KNOWN], sets, number)
+
+
+def digits(group: str, seed: int) -> Iterator[Case]:
+    """Images of 8 x 8 pixels from 0 to 16 under four changes that the kit's own digits do not have."""
+    rows, labels = load_digits(return_X_y=True)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(rows))
+    known, new = order[:-SIZE], order[-SIZE:]
+    images, chance = rows[new].reshape(-1, 8, 8), rng.random((SIZE, 8, 8))
+    high, left = rng.integers(0, 5, (2, SIZE, 1, 1))
+    y, x = np.ogrid[:8, :8]
+    hidden = (y >= high) & (y < high + 4) & (x >= left) & (x < left + 4)
+    made = {
+        (NONE, NONE): images,
+        ("salt and pepper", "10 %"): np.where(chance < 0.1, 16 * (chance < 0.05), images),
+        ("salt and pepper", "30 %"): np.where(chance < 0.3, 16 * (chance < 0.15), images),
+        ("dilation", "1 x 2"): grey_dilation(images, (1, 1, 2)),
+        ("dilation", "3 x 3"): grey_dilation(images, (1, 3, 3)),
+        ("occlusion", "4 x 4"): np.where(hidden, 0, images),
+        ("mirror", "half of them"): np.where(chance[:, :1, :1] < 0.5, images[:, :, ::-1], images),
+        ("mirror", "all"): images[:, :, ::-1],
+    }
+    sets = {key: (each.reshape(SIZE, -1), labels[new]) for key, each in made.items()}
+    return cases_of(group, rows[known], labels[known], sets, seed)
+
+
+def clouds(group: str, number: int) -> Iterator[Case]:
+    """Normal clouds in 20 columns, one a class, of 2, 5, 40 or 300 classes."""
+    classes, rng = (2, 5, 40, 300)[number], np.random.default_rng(number)
+    labels = rng.integers(classes, size=10 * classes + 2 * KNOWN + 4 * SIZE)
+    rows = rng.normal(0, 1 if classes > 2 else 0.6, (classes, 20))[labels] + rng.normal(
+        0, 0.7, (len(labels), 20)
+    )
+    sets = shifted(rows[-4 * SIZE :], labels[-4 * SIZE :], rng)
+    kept = {key: sets[key, key] for key in (NONE, "noise", "offsets", "label shift")}
+    names = {(key, key): each for key, each in kept.items()}
+    return cases_of(f"{classes} classes", rows[: -4 * SIZE], labels[: -4 * SIZE], names, number)
+
+
+def made_up(group: str, seed: int) -> Iterator[Case]:
+    """The logits of docs/how-to/estimate.md, with normal noise of standard deviations .5 to 4 added."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(10, size=KNOWN + SIZE)
+    logits = 2 * (rng.normal(size=(len(labels), 10)) + 2.5 * np.eye(10)[labels])
+    looks = {
+        ("noise" if sd else NONE, f"sd {sd:g}"): Look(
+            softmax(logits + sd * rng.normal(size=logits.shape), 1), labels
+        )
+        for sd in (0, 0.5, 1, 1.5, 2, 3, 4)
+    }
+    known = Look(softmax(logits[:KNOWN], axis=1), labels[:KNOWN])
+    yield Case(
+        group,
+        "made up",
+        known,
+        {k: Look(v.probabilities[KNOWN:], v.labels[KNOWN:]) for k, v in looks.items()},
+    )
