@@ -60,19 +60,10 @@ def estimated(case: tasks.Case, way: str) -> Estimates:
     labels, (known, *seen) = case.labelled.labels, observed(case, way)
     fitted = Fitted.of(known, labels, (*CENTRES, "cott"))
     asked = Asked(margin=MARGIN)
-    found = Estimates(
-        accuracy=fitted.accuracy,
-        images=len(labels),
-        level=asked.level,
-        margin=MARGIN,
-        sets=tuple(fitted.estimate(each, asked) for each in seen),
-        halves=(),
-        classes=fitted.classes,
-        centres=fitted.centres,
-        compared=fitted.compared,
-        chance=0.0,
-        seen=tuple(seen),
-    )
+    sets = tuple(fitted.estimate(each, asked) for each in seen)
+    known_of = {"accuracy": fitted.accuracy, "images": len(labels), "level": asked.level, "margin": MARGIN}
+    names = {"classes": fitted.classes, "centres": fitted.centres, "compared": fitted.compared}
+    found = Estimates(sets=sets, halves=(), chance=0.0, seen=tuple(seen), **known_of, **names)
     if way != "labels":
         return found
     truth = {name: look.labels for (_, name), look in case.sets.items()}

@@ -76,38 +76,30 @@ def cases_of(group: str, rows: Rows, labels: Rows, sets: Sets, seed: int) -> Ite
 
 
 def shifted(rows: Rows, labels: Rows, rng: np.random.Generator) -> Sets:
-    """Eleven shifts of random strength, a set of new rows each, and a set without a shift."""
-    d, spread, mean = rows.shape[1], rows.std(axis=0), rows.mean(axis=0)
+    """Eleven shifts of random strength, and a set of other rows without a shift."""
+    d, spread, mean, k = rows.shape[1], rows.std(axis=0), rows.mean(axis=0), labels.max() + 1
     some = (rng.random(d) < rng.uniform(0.2, 0.8)) | (np.arange(d) == rng.integers(d))
     strength = np.exp(rng.uniform(np.log(0.3), np.log(3)))
-    order = np.where(some, rng.permutation(d), np.arange(d))
-
-    def new() -> tuple[Rows, Rows]:
-        chosen = rng.choice(len(rows), SIZE, replace=False)
-        return rows[chosen], labels[chosen]
-
-    drawn = {name: new() for name in ("noise", "outliers", "missing cells")}
-    normal, heavy, lost = rng.normal(size=(SIZE, d)), rng.standard_t(1.5, (SIZE, d)), rng.random((SIZE, d))
-    x, y = new()
-    sets = {
-        NONE: new(),
-        "noise": (drawn["noise"][0] + strength * spread * normal, drawn["noise"][1]),
-        "permuted columns": (x[:, order], y),
-        "offsets": (x + strength * spread * some * rng.choice((-1, 1), d), y),
-        "scaled columns": (x * np.where(some, np.exp(rng.normal(0, strength, d)), 1), y),
-        "missing columns": (np.where(some, mean, x), y),
-        "missing cells": (np.where(lost < 0.4, mean, drawn["missing cells"][0]), drawn["missing cells"][1]),
-        "turned signs": (np.where(some, -x, x), y),
-        "outliers": (drawn["outliers"][0] + spread * heavy * (lost < 0.3), drawn["outliers"][1]),
+    order, sign = np.where(some, rng.permutation(d), np.arange(d)), rng.choice((-1, 1), d)
+    x, y, chance = rows[:SIZE], labels[:SIZE], rng.random((SIZE, d))
+    made = {
+        "noise": x + strength * spread * rng.normal(size=x.shape),
+        "permuted columns": x[:, order],
+        "offsets": x + strength * spread * some * sign,
+        "scaled columns": x * np.where(some, np.exp(rng.normal(0, strength, d)), 1),
+        "missing columns": np.where(some, mean, x),
+        "missing cells": np.where(chance < 0.4, mean, x),
+        "turned signs": np.where(some, -x, x),
+        "outliers": x + spread * rng.standard_t(1.5, x.shape) * (chance < 0.3),
     }
-    shares = rng.dirichlet(np.ones(labels.max() + 1))[labels] / np.bincount(labels)[labels]
-    for name, chosen in (
-        ("label shift", rng.choice(len(rows), SIZE, p=shares / shares.sum())),
-        ("subpopulation", np.argsort(rows[:, rng.integers(d)])[-SIZE:]),
-    ):
-        sets[name] = rows[chosen], labels[chosen]
+    sets = {name: (each, y) for name, each in made.items()}
+    shares = rng.dirichlet(np.ones(k))[labels] / np.bincount(labels)[labels]
+    drawn = rng.choice(len(rows), SIZE, p=shares / shares.sum())
+    lowest = np.argsort(rows[:, rng.integers(d)])[:SIZE]
+    sets |= {"label shift": (rows[drawn], labels[drawn]), "subpopulation": (rows[lowest], labels[lowest])}
     column = x[:, rng.integers(d)]
-    sets[CONCEPT] = x, np.where(column > np.quantile(column, 0.7), (y + 1) % (labels.max() + 1), y)
+    sets[CONCEPT] = x, np.where(column > np.quantile(column, 0.7), (y + 1) % k, y)
+    sets[NONE] = rows[-SIZE:], labels[-SIZE:]
     return {(name, name): each for name, each in sets.items()}
 
 
@@ -115,17 +107,10 @@ def table(group: str, number: int) -> Iterator[Case]:
     """A synthetic task: two to six classes, 8 to 30 columns, easy to hard; saturated ones repeat columns."""
     rng = np.random.default_rng(number)
     columns = int(rng.integers(8, 31))
-    rows, labels = make_classification(
-        n_samples=2 * KNOWN + 4 * SIZE,
-        n_features=columns,
-        n_informative=int(rng.integers(5, columns)),
-        n_redundant=0,
-        n_classes=int(rng.integers(2, 7)),
-        n_clusters_per_class=int(rng.integers(1, 3)),
-        class_sep=float(rng.uniform(0.8, 2.5)),
-        flip_y=float(rng.uniform(0, 0.1)),
-        random_state=number,
-    )
+    shape = {"n_features": columns, "n_informative": int(rng.integers(5, columns)), "n_redundant": 0}
+    shape |= {"n_classes": int(rng.integers(2, 7)), "n_clusters_per_class": int(rng.integers(1, 3))}
+    hardness = {"class_sep": float(rng.uniform(0.8, 2.5)), "flip_y": float(rng.uniform(0, 0.1))}
+    rows, labels = make_classification(2 * KNOWN + 4 * SIZE, **shape, **hardness, random_state=number)
     rows = np.tile(rows, 4) if group == "saturated" else rows
     sets = shifted(rows[2 * KNOWN :], labels[2 * KNOWN :], rng)
     return cases_of(group, rows[: 2 * KNOWN], labels[: 2 * KNOWN], sets, number)
@@ -141,16 +126,16 @@ def digits(group: str, seed: int) -> Iterator[Case]:
     high, left = rng.integers(0, 5, (2, SIZE, 1, 1))
     y, x = np.ogrid[:8, :8]
     hidden = (y >= high) & (y < high + 4) & (x >= left) & (x < left + 4)
+    mirrored = images[:, :, ::-1]
     made = {
         (NONE, NONE): images,
-        ("salt and pepper", "10 %"): np.where(chance < 0.1, 16 * (chance < 0.05), images),
-        ("salt and pepper", "30 %"): np.where(chance < 0.3, 16 * (chance < 0.15), images),
-        ("dilation", "1 x 2"): grey_dilation(images, (1, 1, 2)),
-        ("dilation", "3 x 3"): grey_dilation(images, (1, 3, 3)),
         ("occlusion", "4 x 4"): np.where(hidden, 0, images),
-        ("mirror", "half of them"): np.where(chance[:, :1, :1] < 0.5, images[:, :, ::-1], images),
-        ("mirror", "all"): images[:, :, ::-1],
+        ("mirror", "all"): mirrored,
     }
+    made["mirror", "half of them"] = np.where(chance[:, :1, :1] < 0.5, mirrored, images)
+    for share, shape in ((0.1, (1, 1, 2)), (0.3, (1, 3, 3))):
+        made["salt and pepper", f"{share:g}"] = np.where(chance < share, 16 * (chance < share / 2), images)
+        made["dilation", f"{shape}"] = grey_dilation(images, shape)
     sets = {key: (each.reshape(SIZE, -1), labels[new]) for key, each in made.items()}
     return cases_of(group, rows[known], labels[known], sets, seed)
 
@@ -173,16 +158,8 @@ def made_up(group: str, seed: int) -> Iterator[Case]:
     rng = np.random.default_rng(seed)
     labels = rng.integers(10, size=KNOWN + SIZE)
     logits = 2 * (rng.normal(size=(len(labels), 10)) + 2.5 * np.eye(10)[labels])
-    looks = {
-        ("noise" if sd else NONE, f"sd {sd:g}"): Look(
-            softmax(logits + sd * rng.normal(size=logits.shape), 1), labels
-        )
-        for sd in (0, 0.5, 1, 1.5, 2, 3, 4)
-    }
-    known = Look(softmax(logits[:KNOWN], axis=1), labels[:KNOWN])
-    yield Case(
-        group,
-        "made up",
-        known,
-        {k: Look(v.probabilities[KNOWN:], v.labels[KNOWN:]) for k, v in looks.items()},
-    )
+    known, sets = Look(softmax(logits[:KNOWN], axis=1), labels[:KNOWN]), dict[tuple[str, str], Look]()
+    for sd in (0, 0.5, 1, 1.5, 2, 3, 4):
+        new = logits[KNOWN:] + sd * rng.normal(size=(SIZE, 10))
+        sets["noise" if sd else NONE, f"sd {sd:g}"] = Look(softmax(new, axis=1), labels[KNOWN:])
+    yield Case(group, "made up", known, sets)
