@@ -188,8 +188,11 @@ class Estimates:
         That is with `SetEstimate.most`, with the estimate (then it is more likely than not that the accuracy
         lies below), or with `least`: so every set that is far is possibly below.
         """
-        ends = {"certain": "most", "likely": "accuracy", "possible": "least"}
-        return [each.name for each in self.sets if getattr(each, ends[fail_on]) < accuracy]
+        low = []
+        for each in self.sets:
+            ends = {"certain": each.most, "likely": each.accuracy, "possible": each.least}
+            low += [each.name] if ends[fail_on] < accuracy else []
+        return low
 
     def verdict(self, each: SetEstimate) -> str:
         """Returns whether a set's accuracy has fallen, a sentence."""
