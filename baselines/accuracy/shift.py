@@ -18,6 +18,8 @@ PARTS = 8
 LOG_SCALE, FITS = np.log(1000), 0.75
 """Largest logarithm of a scale, and how near to the labelled confidences scaled ones must come: a share of
 the usual distance."""
+DRAWS, BEYOND = 100, 5
+"""Number of random splits of all images, and how many of their standard deviations are beyond chance."""
 TINY = 1e-9
 
 
@@ -29,6 +31,9 @@ class Shift:
     """
 
     shares: FloatArray  # class shares of the set by EM, (k,)
+    other_shares: (
+        bool  # whether the predicted classes have other shares than chance gives the labelled images
+    )
     distance: float  # Wasserstein, between log-odds of confidences, in the labelled images' deviations
     moved: float  # root of the Frechet distance of the features over the trace of their covariance
     outside: float  # the larger distance over that of parts of labelled images: nine of ten are below 1
@@ -52,11 +57,13 @@ class Labelled:
         """Returns how a set differs from the labelled images.
 
         Under label shift alone, labelled images with the weights q / pi of their classes have the set's
-        confidences and features; what is left is another kind of shift.
+        confidences and features; what is left is another kind of shift. Where chance explains the predicted
+        classes, the weights are even: those by EM on few images of many classes would be noise.
         """
         source = self.source
         prior = shares(seen, source)
-        weights = (prior / source_prior(source))[source.labels]
+        other = other_shares(seen.predicted, source.observation.predicted, len(prior))
+        weights = (prior / source_prior(source))[source.labels] if other else np.ones(len(source.labels))
         confidences = confidence_log_odds(seen)
         n = min(len(seen), len(source.labels) // 2)
         rows = np.linspace(0, len(seen) - 1, n).astype(np.int64)
@@ -72,6 +79,7 @@ class Labelled:
             moved = fd(seen, known) / max(np.trace(moments.covariance), TINY)
         return Shift(
             shares=prior,
+            other_shares=other,
             distance=float(self._distances(every, weights, confidences, None)[0]),
             moved=float(np.sqrt(max(moved, 0.0))),
             outside=ratio,
@@ -102,7 +110,7 @@ class Labelled:
         moved = 0.0
         if own is not None and features is not None:
             moved = frechet_distance(_moments(own[rows], weights[rows]), Moments.of(features))
-        return np.array([apart / max(known.std(), TINY), moved])
+        return np.array([apart / max(known.std(), TINY), moved if moved > TINY else 0.0])
 
     def _scale(self, seen: Observation, usual: float) -> float:
         """Returns the factor without which far confidences fit the labelled ones (`FITS`); 1 without one."""
@@ -118,6 +126,19 @@ class Labelled:
             distance, bounds=(-LOG_SCALE, LOG_SCALE), method="bounded", options={"xatol": 0.01}
         )
         return float(np.exp(found.x)) if found.fun < FITS * usual else 1.0
+
+
+def other_shares(predicted: IntArray, known: IntArray, classes: int) -> bool:
+    """Returns whether the classes predicted for a set (n,) and for labelled images (m,) differ beyond chance.
+
+    The chi-square statistic is compared with those of random splits of all these images.
+    """
+    of_set, of_known = (np.bincount(each, minlength=classes) for each in (predicted, known))
+    both = of_set + of_known
+    drawn = np.random.default_rng(0).multivariate_hypergeometric(both, len(predicted), DRAWS)
+    expected = both * (len(predicted) / both.sum())
+    own, usual = (np.square(x - expected) @ (1 / np.maximum(both, 1)) for x in (of_set, drawn))
+    return bool(own > usual.mean() + BEYOND * usual.std())
 
 
 def divided(seen: Observation, scale: float) -> Observation:

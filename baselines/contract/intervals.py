@@ -34,6 +34,11 @@ class Remoteness:
     known: tuple[FloatArray, FloatArray]  # both descriptions of the m meta-train sets, (m, k) and (m, 1)
     usual: tuple[float, float]  # within which a share `USUAL` of the left-out sets are
 
+    @property
+    def sets(self) -> int:
+        """The number of the meta-train sets."""
+        return len(self.known[0])
+
     @classmethod
     def of(cls, sets: Sequence[Seen], parts: Sequence[Fold]) -> "Remoteness":
         """Returns the distances of these meta-train sets and folds, each of which leaves an operation out."""
@@ -114,6 +119,11 @@ CONSTANTS = Constants(turn=0.56, floor=0.004, apart=0.16, turning=0.46, moved=0.
 WITH_META_TRAIN = CONSTANTS._replace(apart=0.08)
 """Those of an estimate that has learnt from meta-train sets, whose errors are half as large."""
 
+DOWN, UP = 0.5, 1.0
+"""Number of standard deviations from the estimate to the bounds that verdicts and alarms go by."""
+APART_UP = 1.2
+"""Factor of `apart` for the upper bound, in which neither features nor the gap count: they tell of falls."""
+
 
 class Signs(NamedTuple):
     """What the interval of a set is made of; all are fractions but the distances."""
@@ -141,10 +151,19 @@ def judged(signs: Signs, constants: Constants = CONSTANTS) -> tuple[FloatArray, 
 
 
 def interval(
-    readings: Sequence[Signs], level: float, constants: Constants = CONSTANTS
+    readings: Sequence[Signs], level: float, constants: Constants = CONSTANTS, times: float = 1.0
 ) -> tuple[float, float, float]:
     """Returns estimate, low and high of a set: the mean of its readings, and the range that spans all."""
     middle, error = judged(Signs(*np.array(readings).T), constants)
-    reach = norm.ppf((1 + level) / 2) * error
+    reach = times * norm.ppf((1 + level) / 2) * error
     low, high = np.clip([(middle - reach).min(), (middle + reach).max()], 0, 1).tolist()
     return float(middle.mean()), low, high
+
+
+def bounds(readings: Sequence[Signs], constants: Constants = CONSTANTS) -> tuple[float, float]:
+    """Returns the accuracies that a set's is held to lie above and below, each by itself, for verdicts."""
+    signs = Signs(*np.array(readings).T)
+    middle, below = judged(signs, constants)
+    above = judged(signs, constants._replace(apart=APART_UP * constants.apart, turning=0.0, moved=0.0))[1]
+    least, most = np.clip([(middle - DOWN * below).min(), (middle + UP * above).max()], 0, 1).tolist()
+    return least, most

@@ -10,7 +10,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 SCRIPTS = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.glob("*/*.py"))
-PARTS = ("attacks/contest.py", "results/real.py", "results/shifts.py")
+PARTS = ("attacks/contest.py", "results/real.py", "results/shifts.py", "strangers/tasks.py")
 """What scripts import."""
 
 

@@ -1,16 +1,18 @@
 """The estimates for unlabelled sets as data, and what follows from them: warning, table, alarms, verdicts."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import pandas as pd
+from scipy.stats import binom
 
 from baselines.contract.intervals import FAR
 from starter.observing.observation import Observation
 from unseen.estimation.stream import Stream, Window
 
+BY_CHANCE = 0.01
+"""Largest probability that chance alone classes as many labelled images rightly, of a model with skill."""
 SHOWN_PAIRS = 5
 """Number of exchanged classes that a warning names."""
 COLUMNS = ("images", "accuracy", "low", "high", "difference", "fallen", "distance", "outside")
@@ -18,16 +20,17 @@ COLUMNS = ("images", "accuracy", "low", "high", "difference", "fallen", "distanc
 VERDICTS = {
     "yes": "The accuracy has fallen",
     "no": "The accuracy has not fallen",
+    "no sign": "There is no sign that the accuracy has fallen",
     "cannot tell": "Nobody can tell whether the accuracy has fallen",
 }
 """What is said of a set, by whether its accuracy has fallen."""
 
 
-def fallen(low: float, high: float, bar: float) -> str:
-    """Returns "yes" if the whole interval lies below the bar, "no" if it lies above, else "cannot tell"."""
-    if high < bar:
+def fallen(least: float, most: float, bar: float) -> str:
+    """Returns "yes" if all that is held possible lies below the bar, "no" if above, else "cannot tell"."""
+    if most < bar:
         return "yes"
-    return "no" if low > bar else "cannot tell"
+    return "no" if least > bar else "cannot tell"
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,12 @@ class SetEstimate:
         low: Lower end of the interval, at the level of the `Estimates`.
         high: Upper end of the interval.
         difference: Estimate minus the accuracy on the labelled images.
-        fallen: "yes" if the whole interval lies below the labelled accuracy minus the margin, "no" if it
-            lies above and the set is not far, else "cannot tell"; also if the logits seem to be scaled.
+        fallen: "yes" if `most` lies below the labelled accuracy minus the margin, "no" if `least` lies
+            above it, or "no sign" where only confidences say so; else "cannot tell".
+        least: Accuracy above which the set's is held to be; 0 if the set is far, if its logits seem to be
+            scaled, or if many labelled confidences are tied.
+        most: Accuracy below which the set's is held to be; 1 if many labelled confidences are tied.
+        promised: True if the interval holds at its level; else it is a range.
         shares: Estimated share of each class, (k,).
         distance: Wasserstein distance between the log-odds of the confidences in this set and in labelled
             images with its class shares, in standard deviations; near 0 for two halves of one set.
@@ -50,10 +57,8 @@ class SetEstimate:
             of that data have from the rest. The data are the meta-train sets if there are any, else labelled
             images with the set's class shares.
         scale: Factor by which the set's logits seem to have been multiplied; 1 where nothing says so.
-        sure: A confidence, and the share of images above it: these are expected to be classed as well as
-            the labelled images are. The share is 0 if no image is sure enough.
         methods: Estimate of each method, by name.
-        remarks: Reasons for a wide interval, and which images are sure, a sentence each.
+        remarks: Reasons for a wide interval, a sentence each.
         labels: Number of the set's images whose labels count.
         by_labels: Accuracy by these labels alone; 0 without labels.
         unlabelled: Estimate and upper end without them; (0, 1) without labels.
@@ -66,11 +71,13 @@ class SetEstimate:
     high: float
     difference: float
     fallen: str
+    least: float
+    most: float
+    promised: bool
     shares: tuple[float, ...]
     distance: float
     outside: float
     scale: float
-    sure: tuple[float, float]
     methods: Mapping[str, float]
     remarks: tuple[str, ...]
     labels: int = 0
@@ -84,8 +91,8 @@ class SetEstimate:
         return Window(self.name, self.images, accuracy, high, self.labels, self.by_labels)
 
     def interval(self, level: float) -> str:
-        """Returns the interval in percent and its level, or "range" if the set is far and has no labels."""
-        name = "range" if self.outside > FAR and not self.labels else f"{100 * level:g} %"
+        """Returns the interval in percent and its level, or "range" if none is promised."""
+        name = f"{100 * level:g} %" if self.promised else "range"
         return f"{100 * self.low:.1f} to {100 * self.high:.1f}, {name}"
 
     @property
@@ -111,8 +118,8 @@ class Estimates:
         classes: Names of the classes, or their numbers.
         centres: Names of the methods whose mean is the estimate.
         compared: Name of the data that sets are compared with, for `SetEstimate.outside`.
-        chance: Accuracy without any skill: the largest class share of the labelled images, or 1 / k if that
-            is larger.
+        chance: Accuracy that the model's predictions would have on the labelled images in random order: the
+            sum of the products of predicted and true shares.
         seen: What the model says of each set.
         exchanged: Pairs of a class and the class that labelled images of it seem to show.
         notes: What was left out of the files, a sentence each.
@@ -138,9 +145,9 @@ class Estimates:
     def warning(self) -> str:
         """A sentence if the labelled images show that no estimate can be trusted; else "".
 
-        That is so if some of their classes look exchanged; if their accuracy is no better than chance, within
-        3 standard errors; if no image is wrong; if all confidences are the same; or if the true accuracies of
-        both halves are below, or both above, the intervals estimated for them.
+        That is so if some of their classes look exchanged; if chance has a probability above `BY_CHANCE` of
+        an accuracy like theirs (binomial); if no image is wrong; if all confidences are the same; or if the
+        true accuracies of both halves are below, or both above, the intervals estimated for them.
         """
         if self.exchanged:
             pairs = ", ".join(f"{label} as {meant}" for label, meant in self.exchanged[:SHOWN_PAIRS])
@@ -150,8 +157,8 @@ class Estimates:
                 f"classes look exchanged, labelled images of {pairs}{more}: put the classes in the model's "
                 "order; no estimate can be trusted before"
             )
-        deviation = math.sqrt(self.chance * (1 - self.chance) / self.images)
-        if self.accuracy <= self.chance + 3 * deviation:
+        right = round(self.accuracy * self.images)
+        if binom.sf(right - 1, self.images, self.chance) > BY_CHANCE:
             return (
                 f"accuracy on the labelled images is {100 * self.accuracy:.1f} %, no better than chance "
                 f"({100 * self.chance:.3g} %): are the classes in the model's order?"
@@ -191,11 +198,14 @@ class Estimates:
     def below(self, accuracy: float, fail_on: str = "likely") -> list[str]:
         """Returns the names of the sets below `accuracy`, a fraction: certainly, likely or possibly.
 
-        That is with the whole interval, with the estimate (then it is more likely than not that the accuracy
-        lies below), or with the lower end.
+        That is with `SetEstimate.most`, with the estimate (then it is more likely than not that the accuracy
+        lies below), or with `least`: so every set that is far is possibly below.
         """
-        ends = {"certain": "high", "likely": "accuracy", "possible": "low"}
-        return self.table.index[self.table[ends[fail_on]] < accuracy].tolist()
+        low = []
+        for each in self.sets:
+            ends = {"certain": each.most, "likely": each.accuracy, "possible": each.least}
+            low += [each.name] if ends[fail_on] < accuracy else []
+        return low
 
     def verdict(self, each: SetEstimate) -> str:
         """Returns whether a set's accuracy has fallen, a sentence."""

@@ -109,8 +109,9 @@ class Estimation(Estimates):
             *(f"{each.name}: {remark}" for each in self.sets for remark in each.remarks),
             f"fallen: whether the accuracy fell by more than {100 * self.margin:g} points",
             "distance: how far the confidences are from those of labelled images with the same class shares",
-            f"outside: distance from {self.compared}, 1 is usual without a shift; far sets without "
-            "labels have a range, for which no level is promised",
+            f"outside: distance from {self.compared}, 1 is usual without a shift",
+            "range: no level is promised without labels for a set that is far, with features for one that is "
+            "not inside, from confidences alone, or from images with two classes or few meta-train sets",
             f"accuracy: by {' and '.join(self.centres)} and the distance; the files show other methods",
         ]
         return "\n".join(lines)

@@ -2,21 +2,19 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import expit
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
 
 from baselines import BASELINES
 from baselines.accuracy.atc import confidence_log_odds
 from baselines.accuracy.priors import predicted_shares, source_prior
 from baselines.accuracy.shift import Labelled, Shift, divided
 from baselines.contract.estimator import Estimator
-from baselines.contract.intervals import CONSTANTS, FAR, WITH_META_TRAIN, Remoteness, Signs, interval
-from starter.observing.observation import MetaTrain, Observation, Source, once
-from submission.arrays import FloatArray, IntArray
+from baselines.contract.intervals import CONSTANTS, FAR, WITH_META_TRAIN, Remoteness, Signs, bounds, interval
+from starter.observing.observation import MetaTrain, Observation, Source
+from submission.arrays import IntArray
 from unseen.estimation.estimates import SetEstimate, fallen
 from unseen.estimation.inputs import Asked
 
@@ -32,51 +30,20 @@ UNKNOWN = 0.02
 """Smallest share of a set that is predicted to be of classes without labelled images that is remarked on."""
 OTHER_SHARES = 0.25
 """Smallest difference of class shares that is remarked on: half the sum of absolute differences."""
-NEARLY_ALL = 0.995
-"""Share of sure images from which on they need no remark."""
-LEAST_MEAN = 1e-3
-"""Smallest distance from 0 and 1 of a mean chance of being right."""
-FARTHEST = 1000
-"""Largest size of an intercept in log-odds."""
+TIED = 0.25
+"""Share of labelled images with one and the same largest confidence from which on no verdict is given."""
+ENOUGH = 24
+"""Smallest number of meta-train sets from which a level is promised."""
+INSIDE = 1.0
+"""Largest distance of a set from the labelled images at which features give a level."""
+WIDER = 1.1
+"""How many times as wide an interval is that has no level."""
+NAMED = 5
+"""Number of classes that a remark names."""
 LEARNT = "gated"
 """The method whose estimate counts where there are meta-train sets."""
 Learnt = tuple[Estimator, Remoteness]
 """The method gated, fitted to meta-train sets, and the distance of a set from these sets."""
-
-
-@once
-def _slope(source: Source) -> float:
-    """Returns the slope, at least 0, of the log-odds of being right by those of the confidence.
-
-    It is that of Platt's scaling (1999), a logistic regression in which one image that is right and one that
-    is wrong are added at a confidence of a half.
-    """
-    sure = confidence_log_odds(source.observation)[:, None]
-    rows = np.vstack([sure, [[0.0]], [[0.0]]])
-    line = LogisticRegression().fit(rows, [*source.correct, True, False])
-    return max(float(line.coef_[0, 0]), 0.0)
-
-
-def sure_images(
-    confidences: FloatArray, slope: float, estimate: float, accuracy: float
-) -> tuple[float, float]:
-    """Returns a confidence, and the share of images above it, of which a share `accuracy` should be right.
-
-    An image's chance of being right is expit(a + b s) of its confidence s in log-odds, with the slope b >= 0
-    of the labelled images, and with the intercept a at which the chances average to the set's estimate. Of
-    the images in the order of their confidence, as many are sure as still have the accuracy on average; that
-    use is the kit's own.
-    """
-    sure = np.sort(confidences)[::-1]
-    mean = np.clip(estimate, LEAST_MEAN, 1 - LEAST_MEAN)
-
-    def chances(intercept: float) -> FloatArray:
-        return expit(intercept + slope * sure)
-
-    intercept = brentq(lambda a: chances(a).mean() - mean, -FARTHEST, FARTHEST)
-    means = np.cumsum(chances(intercept)) / np.arange(1, len(sure) + 1)
-    count = int((means >= accuracy).sum())  # the means fall with the confidence
-    return float(expit(sure[max(count, 1) - 1])), count / len(sure)
 
 
 @dataclass(frozen=True)
@@ -131,20 +98,48 @@ class Fitted:
         """The accuracy on the labelled images, a fraction."""
         return self.source.accuracy
 
+    @property
+    def supported(self) -> bool:
+        """Whether features or enough meta-train sets tell of a shift; a second model's logits do not."""
+        if self.meta_train:
+            return len(self.classes) > 2 and self.meta_train.sets >= ENOUGH
+        features = self.source.observation.features
+        return features is not None and bool(np.ptp(features))
+
+    @cached_property
+    def tied(self) -> float:
+        """The share of the labelled images whose confidence is the largest one, where several have it."""
+        confidences = confidence_log_odds(self.source.observation)
+        count = int((confidences == confidences.max()).sum())
+        return count / len(confidences) if count > 1 else 0.0
+
+    @property
+    def notes(self) -> list[str]:
+        """What is wrong with the confidences, a sentence each."""
+        if self.tied < TIED:
+            return []
+        return [
+            f"{100 * self.tied:.0f} % of the labelled images have one and the same confidence, the largest: "
+            "were probabilities rounded? Nothing tells which of these are wrong: give logits, or label some"
+        ]
+
     def estimate(self, seen: Observation, asked: Asked) -> SetEstimate:
         """Returns the estimate of one set, its interval and verdict, and the estimate of each method.
 
-        No set that is far is said not to have fallen: confidences can rise while accuracy falls. A set whose
-        logits seem to be scaled is read with them as they are and with the scale removed: the estimate is
-        the mean of both, and the range spans both intervals.
+        No set that is far is said not to have fallen: confidences can rise while accuracy falls. Confidences
+        alone never say so. A set whose logits seem to be scaled is read with them as they are and with the
+        scale removed: the estimate is the mean of both, and the range spans both intervals.
         """
         methods, shift, signs = self.read(seen)
-        accuracy, low, high = self._interval(seen, signs, shift.scale, asked.level)
         outside = self.meta_train.distance(seen) if self.meta_train else shift.outside
-        verdict = fallen(low, high, self.accuracy - asked.margin)
-        if shift.scale != 1 or (verdict == "no" and outside > FAR):
-            verdict = "cannot tell"
-        sure = sure_images(confidence_log_odds(seen), _slope(self.source), accuracy, self.accuracy)
+        blind = self.tied >= TIED
+        open_below = blind or outside > FAR or shift.scale != 1
+        promised = self.supported and not open_below and outside <= (FAR if self.meta_train else INSIDE)
+        readings = [signs] if shift.scale == 1 else [signs, self.read(divided(seen, shift.scale))[2]]
+        accuracy, low, high = self._interval(readings, asked.level, promised)
+        least, most = bounds(readings, WITH_META_TRAIN if self.meta_train else CONSTANTS)
+        least, most = 0.0 if open_below else least, 1.0 if blind else most
+        verdict = fallen(least, most, self.accuracy - asked.margin)
         return SetEstimate(
             name=seen.set_name,
             images=len(seen),
@@ -152,22 +147,24 @@ class Fitted:
             low=low,
             high=high,
             difference=accuracy - self.accuracy,
-            fallen=verdict,
+            fallen="no sign" if verdict == "no" and not self.supported else verdict,
+            least=least,
+            most=most,
+            promised=promised,
             shares=tuple(map(float, shift.shares)),
             distance=shift.distance,
             outside=outside,
             scale=shift.scale,
-            sure=sure,
             methods=methods,
-            remarks=tuple(self._remarks(seen, shift, outside, sure)),
+            remarks=tuple(self._remarks(seen, shift, outside)),
         )
 
     def _interval(
-        self, seen: Observation, signs: Signs, scale: float, level: float
+        self, readings: Sequence[Signs], level: float, promised: bool
     ) -> tuple[float, float, float]:
         """Returns the estimate of a set and its interval, [0, 1] if nothing tells right from wrong."""
-        readings = [signs] if scale == 1 else [signs, self.read(divided(seen, scale))[2]]
-        accuracy, low, high = interval(readings, level, WITH_META_TRAIN if self.meta_train else CONSTANTS)
+        constants = WITH_META_TRAIN if self.meta_train else CONSTANTS
+        accuracy, low, high = interval(readings, level, constants, 1.0 if promised else WIDER)
         known = self.source.observation
         if not (self.meta_train or known.peers or np.ptp(confidence_log_odds(known))):
             return accuracy, 0.0, 1.0
@@ -194,10 +191,8 @@ class Fitted:
         )
         return methods, shift, signs
 
-    def _remarks(
-        self, seen: Observation, shift: Shift, outside: float, sure: tuple[float, float]
-    ) -> Iterator[str]:
-        """Yields the reasons for an uncertain estimate, and which images are sure unless the set is far."""
+    def _remarks(self, seen: Observation, shift: Shift, outside: float) -> Iterator[str]:
+        """Yields the reasons for an uncertain estimate."""
         if shift.scale != 1:
             yield (
                 f"confidences fit the labelled ones times {shift.scale:.2g}: was a temperature changed? If "
@@ -208,18 +203,15 @@ class Fitted:
                 f"it is far from {self.compared}, {outside:.1f} times the usual distance: its accuracy may "
                 "lie outside of the range, on either side"
             )
-        if np.abs(shift.shares - source_prior(self.source)).sum() / 2 >= OTHER_SHARES:
+        moved = np.abs(shift.shares - source_prior(self.source)).sum() / 2
+        if shift.other_shares and moved >= OTHER_SHARES and outside <= FAR:
             yield "its classes have other shares than the labelled images"
         predicted = predicted_shares(seen.predicted, len(shift.shares))
         lacking = np.bincount(self.source.labels, minlength=len(shift.shares)) == 0
         if predicted[lacking].sum() >= UNKNOWN:
-            names = ", ".join(self.classes[row] for row in np.flatnonzero(lacking & (predicted > 0)))
+            rows = np.flatnonzero(lacking & (predicted > 0))
+            names = ", ".join(self.classes[row] for row in rows[:NAMED])
+            names += f" and {len(rows) - NAMED} more" if len(rows) > NAMED else ""
             yield f"no labelled image is of class {names}, which some of these seem to be: label some"
         if len(seen) < FEW:
             yield f"{len(seen)} images are few: chance alone moves their accuracy by some points"
-        confidence, share = sure
-        if 0 < share < NEARLY_ALL and outside <= FAR:
-            yield (
-                f"{100 * share:.0f} % of its images have a confidence above {confidence:.2f}; about "
-                f"{100 * self.accuracy:.1f} % of these should be right, as many as of all labelled images"
-            )

@@ -184,7 +184,7 @@ def estimate_seen(
         fitted = Fitted.of(known.seen, labels[known.rows], learnt=learnt, classes=classes)
         sets = [_of_sample(fitted, whole, asked) for whole in progress(seen, "estimate", unit="sets")]
     k = source.logits.shape[1]
-    largest_share = float(np.bincount(labels).max() / len(labels))
+    shares = (np.bincount(each, minlength=k) / len(labels) for each in (source.predicted, labels))
     pairs = exchanged_classes(source.predicted, labels, k)
     return Estimation(
         accuracy=float((source.predicted == labels).mean()),
@@ -196,10 +196,10 @@ def estimate_seen(
         classes=fitted.classes,
         centres=fitted.centres,
         compared=fitted.compared,
-        chance=max(1 / k, largest_share),
+        chance=float(np.multiply(*shares).sum()),
         seen=tuple(seen),
         exchanged=tuple((fitted.classes[label], fitted.classes[meant]) for label, meant in pairs),
-        notes=tuple(notes),
+        notes=(*notes, *fitted.notes),
     )
 
 
