@@ -17,7 +17,7 @@ PANELS = {
     "Take part in a competition": "demo methods new-method check-method predict report validate score",
     "Run a competition": "build audit pack leaderboard export",
     "Do research": "compare ablate classes shift detectors",
-    "Estimate the accuracy of your own model": "estimate",
+    "Estimate the accuracy of your own model": "estimate rank",
 }
 """The first screen of the help by reader; what it does not list is named in a line of its own."""
 
@@ -29,7 +29,7 @@ WORDS = {
     "predict": "run fit infer",
     "report": "evaluate eval benchmark",
     "score": "submit upload grade",
-    "leaderboard": "board rank ranking results publish",
+    "leaderboard": "board ranking results publish",
     "show": "view plot info",
 }
 """What people who know other tools type, by the command that they want."""
@@ -59,6 +59,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "build": build.build,
     "train": build.train,
     "estimate": estimate.estimate,
+    "rank": estimate.rank,
     "show": organizer.show,
     "materialize": organizer.materialize,
     "backup": organizer.backup,

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from command_line import run
 
@@ -89,3 +90,34 @@ LOGITS = ("--logits", "val.npy", "--labels", "val_labels.npy")
 def test_mistakes_are_refused(files, arguments, words):
     result = run("estimate", "--unlabelled", "today.npy", *arguments, check=False)
     assert (result.code, words in result.text) == (2, True), result.text
+
+
+@pytest.fixture
+def models(files):
+    """The words of a call that compares a model with a better one."""
+    val, today = np.load("val.npy"), np.load("today.npy")
+    old = np.random.default_rng(1).random(400) < 0.1
+    np.save("old.npy", np.where(old[:, None], -val, val))
+    np.save("old_today.npy", np.where(old[:, None], -today, today))
+    known = ("-l", "old=old.npy", "-l", "new=val.npy", "-u", "new=today.npy", "-u", "old=old_today.npy")
+    return ("rank", "--labels", "val_labels.npy", *known, "--keep", "old")
+
+
+def test_a_job_learns_by_the_exit_code_that_another_model_is_better(models):
+    assert (
+        "No model is better than old beyond doubt, but these may be: new." in run(*models, "--ask", "30").text
+    )
+    refused = run(*models, "--ask", "40", check=False)
+    assert (refused.code, "ask.csv exists: keep its labels" in refused.text) == (2, True)
+    table = pd.read_csv("ask.csv")
+    table["label"] = np.load("today.npy")[table.row].argmax(axis=1)
+    table.to_csv("ask.csv", index=False)
+    result = run(*models, "--answers", "ask.csv", "--json", check=False)
+    told = json.loads(result.text)
+    assert (result.code, told["better"], told["models"][0]["labels"]) == (1, ["new"], 30)
+    assert run(*models[:-1], "new", "--answers", "ask.csv").code == 0
+
+
+@pytest.mark.parametrize("word", ["old", "=old.npy", "new=old.npy"])
+def test_models_are_named_once(models, word):
+    assert "must be NAME=FILE, once for each model" in run(*models, "-l", word, check=False).text
