@@ -92,32 +92,18 @@ def test_mistakes_are_refused(files, arguments, words):
     assert (result.code, words in result.text) == (2, True), result.text
 
 
-@pytest.fixture
-def models(files):
-    """The words of a call that compares a model with a better one."""
-    val, today = np.load("val.npy"), np.load("today.npy")
-    old = np.random.default_rng(1).random(400) < 0.1
-    np.save("old.npy", np.where(old[:, None], -val, val))
-    np.save("old_today.npy", np.where(old[:, None], -today, today))
-    known = ("-l", "old=old.npy", "-l", "new=val.npy", "-u", "new=today.npy", "-u", "old=old_today.npy")
-    return ("rank", "--labels", "val_labels.npy", *known, "--keep", "old")
-
-
-def test_a_job_learns_by_the_exit_code_that_another_model_is_better(models):
-    assert (
-        "No model is better than old beyond doubt, but these may be: new." in run(*models, "--ask", "30").text
-    )
-    refused = run(*models, "--ask", "40", check=False)
-    assert (refused.code, "ask.csv exists: keep its labels" in refused.text) == (2, True)
+def test_models_are_compared_and_a_job_goes_by_the_exit_code(files):
+    known, today = np.load("val.npy"), np.load("today.npy")
+    wrong = np.random.default_rng(1).random((400, 1)) < 0.1
+    np.save("old.npy", np.where(wrong, -known, known))
+    np.save("old_today.npy", np.where(wrong, -today, today))
+    words = ("-l", "old=old.npy", "-l", "new=val.npy", "-u", "new=today.npy", "-u", "old=old_today.npy")
+    call = ("rank", "--labels", "val_labels.npy", *words, "--keep")
+    assert "No model is better than old beyond doubt" in run(*call, "old", "--ask", "30").text
     table = pd.read_csv("ask.csv")
-    table["label"] = np.load("today.npy")[table.row].argmax(axis=1)
-    table.to_csv("ask.csv", index=False)
-    result = run(*models, "--answers", "ask.csv", "--json", check=False)
-    told = json.loads(result.text)
-    assert (result.code, told["better"], told["models"][0]["labels"]) == (1, ["new"], 30)
-    assert run(*models[:-1], "new", "--answers", "ask.csv").code == 0
-
-
-@pytest.mark.parametrize("word", ["old", "=old.npy", "new=old.npy"])
-def test_models_are_named_once(models, word):
-    assert "must be NAME=FILE, once for each model" in run(*models, "-l", word, check=False).text
+    table.assign(label=today[table.row].argmax(axis=1)).to_csv("ask.csv", index=False)
+    result = run(*call, "old", "--answers", "ask.csv", "--json", check=False)
+    assert (result.code, json.loads(result.text)["better"]) == (1, ["new"])
+    assert run(*call, "new", "--answers", "ask.csv").code == 0
+    for option in (("-l", "old"), ("-l", "old=val.npy"), ("--ask", "9")):
+        assert run(*call, "old", *option, check=False).code == 2
