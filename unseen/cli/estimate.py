@@ -173,7 +173,9 @@ def rank(
     answers: Annotated[Path | None, option("FILE", "An ask.csv with labels, which then count.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare models on rows without labels: how far they can differ, and what a few labels tell.
+    """Choose among your models on rows without labels.
+
+    Tells how far they can differ there, and by a few labels, where they disagree, which is best.
 
     Example: unseen rank --labels y.npy -l a=a.npy -l b=b.npy -u a=a2.npy -u b=b2.npy --ask 50
     """

@@ -59,7 +59,7 @@ def test_many_rows_narrow_an_interval_and_no_known_gain_contradicts_it():
     gains = np.array([1.0, 1.0, 0.0, -1.0] * 5)
     widths = [np.diff(mean_gain(np.tile(gains, times), 1000)[1:])[0] for times in (1, 2, 4)]
     assert widths[0] > 1.3 * widths[1] > 1.5 * widths[2]
-    assert mean_gain(np.ones(9), 10)[1:] == (0.9, 1)
+    assert mean_gain(np.ones(9), 10)[1:] == (0.8, 1)
     assert mean_gain(np.zeros(1), 2)[1:] == (-0.5, 0.5)
 
 
