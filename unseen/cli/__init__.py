@@ -15,7 +15,7 @@ GROUPS = {
 """The first word of every command of two words, with its line in the help."""
 PANELS = {
     "Take part in a competition": "demo methods new-method check-method predict report validate score",
-    "Run a competition": "build audit pack leaderboard export",
+    "Run a competition": "build audit pack leaderboard",
     "Do research": "compare ablate classes shift detectors",
     "Estimate the accuracy of your own model": "estimate rank",
 }
@@ -52,10 +52,10 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "amend": organizer.amend,
     "team": organizer.team,
     "verify": organizer.verify,
+    "verify-entry": organizer.verify_entry,
     "audit": organizer.audit,
     "pack": organizer.pack,
     "export": organizer.export,
-    "verify-entry": organizer.verify_entry,
     "build": build.build,
     "train": build.train,
     "estimate": estimate.estimate,
