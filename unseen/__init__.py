@@ -1,4 +1,4 @@
-"""The library in twelve names, each imported when it is asked for, and the command line.
+"""The library in thirteen names, each imported when it is asked for, and the command line.
 
 `import unseen` takes next to no time. It makes sure that the kit's five packages are imported from the folder
 beside this one, even if the working folder has files of the same names (docs/decisions/0104-ten-names.md).
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from unseen.api.methods import predict as predict
     from unseen.estimation.estimation import Estimation as Estimation
     from unseen.estimation.from_logits import estimate as estimate
+    from unseen.estimation.ranking import Ranking as Ranking
+    from unseen.estimation.ranking import rank as rank
 
 PACKAGES = ("submission", "starter", "baselines", "oracle", "leaderboard")
 HERE = Path(__file__).resolve().parents[1]
@@ -46,6 +48,7 @@ MODULES = {
     "unseen.api.methods": ("Evaluation", "evaluate", "methods", "predict"),
     "unseen.estimation.estimation": ("Estimation",),
     "unseen.estimation.from_logits": ("estimate",),
+    "unseen.estimation.ranking": ("Ranking", "rank"),
     "baselines.contract.estimator": ("Estimator",),
     "starter.observing.observation": ("MetaTrain", "Observation", "ScoredMix", "Source"),
     "submission.errors": ("InvalidSubmission", "UnusableInput"),

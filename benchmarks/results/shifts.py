@@ -152,7 +152,19 @@ def written(rng: np.random.Generator, words: Rows) -> Iterator[Shifted]:
         yield "topic shares", f"shares {number}", rows[some], topics[some]
 
 
-def small_cases(seed: int) -> Iterator[Case]:
+def three_kinds(task: str, seed: int) -> dict[str, ClassifierMixin]:
+    """A model of each kind for a task."""
+    third = MultinomialNB() if task == "texts" else ExtraTreesClassifier(200, random_state=seed)
+    return {
+        "linear": LogisticRegression(max_iter=2000),
+        "network": MLPClassifier((64,), max_iter=300, random_state=seed),
+        "bayes" if task == "texts" else "trees": third,
+    }
+
+
+def small_cases(
+    seed: int, kinds: Callable[[str, int], dict[str, ClassifierMixin]] = three_kinds
+) -> Iterator[Case]:
     """The cases of digits, two tables and texts; features are a hidden layer, or the columns as scaled."""
     rng = np.random.default_rng(seed)
     words = rng.dirichlet(np.full(400, 0.3), size=8)
@@ -168,14 +180,8 @@ def small_cases(seed: int) -> Iterator[Case]:
         order = rng.permutation(len(rows))
         train, known, rest = np.split(order, [int(0.3 * len(rows)), int(0.6 * len(rows))])
         scaler = StandardScaler if shifted is table else MaxAbsScaler
-        third = MultinomialNB() if task == "texts" else ExtraTreesClassifier(200, random_state=seed)
-        kinds = {
-            "linear": LogisticRegression(max_iter=2000),
-            "network": MLPClassifier((64,), max_iter=300, random_state=seed),
-            "bayes" if task == "texts" else "trees": third,
-        }
         sets = list(shifted(rng, rows[rest], labels[rest]))
-        for name, kind in kinds.items():
+        for name, kind in kinds(task, seed).items():
             model = make_pipeline(scaler(), kind).fit(rows[train], labels[train])
             looked = {(family, what): look(model, x, y) for family, what, x, y in sets}
             if task == "digits":

@@ -211,6 +211,13 @@ def save_logits():
     np.save("today.npy", 9 * np.eye(3)[np.arange(30) % 3])
 
 
+def save_models():
+    labels = np.arange(60) % 3
+    np.save("y.npy", labels)
+    for first, name in enumerate(("a.npy", "b.npy", "a2.npy", "b2.npy")):
+        np.save(name, 9 * np.eye(3)[np.where(np.arange(60) == first, 0, labels)])
+
+
 def write_scores():
     Path("scores.csv").write_text("subject,a,b\n" + "".join(f"s{i},{i},{2 * i}\n" for i in range(9)))
 
@@ -229,6 +236,7 @@ def hand_in():
 
 PREPARED = {
     "estimate": save_logits,
+    "rank": save_models,
     "compare": write_scores,
     "classes halves": write_manifest,
     **dict.fromkeys(("runs", "validate", "score", "verify-entry"), predict_by_atc),

@@ -15,9 +15,9 @@ GROUPS = {
 """The first word of every command of two words, with its line in the help."""
 PANELS = {
     "Take part in a competition": "demo methods new-method check-method predict report validate score",
-    "Run a competition": "build audit pack leaderboard export",
+    "Run a competition": "build audit pack leaderboard",
     "Do research": "compare ablate classes shift detectors",
-    "Estimate the accuracy of your own model": "estimate",
+    "Estimate the accuracy of your own model": "estimate rank",
 }
 """The first screen of the help by reader; what it does not list is named in a line of its own."""
 
@@ -29,7 +29,7 @@ WORDS = {
     "predict": "run fit infer",
     "report": "evaluate eval benchmark",
     "score": "submit upload grade",
-    "leaderboard": "board rank ranking results publish",
+    "leaderboard": "board ranking results publish",
     "show": "view plot info",
 }
 """What people who know other tools type, by the command that they want."""
@@ -53,13 +53,14 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "amend": organizer.amend,
     "team": organizer.team,
     "verify": organizer.verify,
+    "verify-entry": organizer.verify_entry,
     "audit": organizer.audit,
     "pack": organizer.pack,
     "export": organizer.export,
-    "verify-entry": organizer.verify_entry,
     "build": build.build,
     "train": build.train,
     "estimate": estimate.estimate,
+    "rank": estimate.rank,
     "show": organizer.show,
     "materialize": organizer.materialize,
     "backup": organizer.backup,

@@ -1,4 +1,4 @@
-"""The command `unseen estimate`."""
+"""The commands `unseen estimate` and `unseen rank`."""
 
 import sys
 from collections.abc import Sequence
@@ -180,3 +180,48 @@ def _with_answers(
         table = with_columns(draw(found, ask, known, files), answers)
         write_text(wanted, table.to_csv(index=False, lineterminator="\n"))
     return answered(found, known), [wanted] if ask else []
+
+
+def rank(
+    *,
+    labels: Annotated[Path, option("FILE", "The labelled rows' classes (n,): numbers or names.")],
+    labelled: Annotated[list[str], option("NAME=FILE", "A model's logits of them.", "--labelled", "-l")],
+    unlabelled: Annotated[list[str], option("NAME=FILE", "Its logits of others.", "--unlabelled", "-u")],
+    keep: Annotated[str, option("NAME", "The model in use: exit with 1 if another is better.")] = "",
+    classes: Annotated[Path | None, option("FILE", "The models' classes in order, one a line.")] = None,
+    probabilities: Annotated[bool, Option("--probabilities", help="FILEs hold probabilities.")] = False,
+    ask: Annotated[int | None, number("Write ask.csv: so many rows to label.", "ROWS")] = None,
+    answers: Annotated[Path | None, option("FILE", "An ask.csv with labels, which then count.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Choose among your models on rows without labels.
+
+    Tells how far they can differ there, and by a few labels, where they disagree, which is best.
+
+    Example: unseen rank --labels y.npy -l a=a.npy -l b=b.npy -u a=a2.npy -u b=b2.npy --ask 50
+    """
+    if ask:
+        _keep_labels(Path("ask.csv"), answers)
+
+    from starter.data.images.imageset import read_classes
+    from unseen.estimation.ranking import rank as run
+
+    known, new = _of_models("--labelled", labelled), _of_models("--unlabelled", unlabelled)
+    named = read_classes(classes) if classes else ()
+    found = run(known, labels, new, keep=keep, probabilities=probabilities, classes=named)
+    if answers:
+        found = found.answered(answers)
+    if ask:
+        write_text(Path("ask.csv"), found.ask(ask).to_csv(index=False, lineterminator="\n"))
+    echo(found.to_json() if as_json else f"{found}", nl=not as_json)
+    if keep and found.better:
+        raise Exit(1)
+
+
+def _of_models(name: str, texts: Sequence[str]) -> dict[str, Path]:
+    """Returns the file of each model, from texts NAME=FILE of an option."""
+    pairs = [each.partition("=")[::2] for each in texts]
+    files = {model: Path(file) for model, file in pairs if model and file}
+    if len(files) < len(texts):
+        raise UnusableInput(f"{name} must be NAME=FILE, once for each model, got {', '.join(texts)}")
+    return files

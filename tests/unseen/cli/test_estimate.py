@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from command_line import run
 
@@ -107,3 +108,20 @@ LOGITS = ("--logits", "val.npy", "--labels", "val_labels.npy")
 def test_mistakes_are_refused(files, arguments, words):
     result = run("estimate", "--unlabelled", "today.npy", *arguments, check=False)
     assert (result.code, words in result.text) == (2, True), result.text
+
+
+def test_models_are_compared_and_a_job_goes_by_the_exit_code(files):
+    known, today = np.load("val.npy"), np.load("today.npy")
+    wrong = np.random.default_rng(1).random((400, 1)) < 0.1
+    np.save("old.npy", np.where(wrong, -known, known))
+    np.save("old_today.npy", np.where(wrong, -today, today))
+    words = ("-l", "old=old.npy", "-l", "new=val.npy", "-u", "new=today.npy", "-u", "old=old_today.npy")
+    call = ("rank", "--labels", "val_labels.npy", *words, "--keep")
+    assert "No model is better than old beyond doubt" in run(*call, "old", "--ask", "30").text
+    table = pd.read_csv("ask.csv")
+    table.assign(label=today[table.row].argmax(axis=1)).to_csv("ask.csv", index=False)
+    result = run(*call, "old", "--answers", "ask.csv", "--json", check=False)
+    assert (result.code, json.loads(result.text)["better"]) == (1, ["new"])
+    assert run(*call, "new", "--answers", "ask.csv").code == 0
+    for option in (("-l", "old"), ("-l", "old=val.npy"), ("--ask", "9")):
+        assert run(*call, "old", *option, check=False).code == 2
