@@ -205,11 +205,7 @@ COLUMNS = (
         "none where it does (.05 over all pairs of the first 20 rows, adjusted after Holm).",
     ),
     Column(
-        "Public score",
-        "PublicScore",
-        lambda _, line: line.public and line.public.score.rmse,
-        cell,
-        "private",
+        "Public score", "PublicScore", lambda _, line: line.public and line.public.score.rmse, cell, "private"
     ),
     Column("Public rank", "PublicRank", lambda _, line: line.public and line.public.rank, plain, "private"),
     Column(

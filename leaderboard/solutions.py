@@ -132,10 +132,7 @@ def _what(corrected: Collection[str], voided: Collection[str]) -> str:
 
 
 def corrected(
-    competition: Competition,
-    rows: Sequence[SolutionRow],
-    labels: Mapping[str, float],
-    voids: Collection[str],
+    competition: Competition, rows: Sequence[SolutionRow], labels: Mapping[str, float], voids: Collection[str]
 ) -> tuple[SolutionRow, ...]:
     """Returns the rows of a solution with other labels and without the voided sets."""
     if unknown := (labels.keys() - competition.ids("test")) | ({*voids} - {*competition.sets("test")}):

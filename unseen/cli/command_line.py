@@ -16,10 +16,7 @@ from submission.errors import InvalidSubmission, UnusableInput, naming_options, 
 from unseen.cli import COMMANDS, GROUPS, PANELS, WORDS, build
 
 PURPOSE = "Predict a frozen classifier's accuracy on data without labels."
-LOOK: dict[str, Any] = {
-    "rich_markup_mode": None,
-    "context_settings": {"help_option_names": ["-h", "--help"]},
-}
+LOOK: dict[str, Any] = {"rich_markup_mode": None, "context_settings": {"help_option_names": ["-h", "--help"]}}
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as Typer sets it."""
 

@@ -12,12 +12,7 @@ from torch.nn.functional import interpolate
 
 from starter.models.classifiers.engine import Runner
 from starter.models.classifiers.networks.body import BodyNetwork
-from starter.models.classifiers.networks.libraries import (
-    library_network,
-    maker,
-    pretrained_state,
-    unlogged,
-)
+from starter.models.classifiers.networks.libraries import library_network, maker, pretrained_state, unlogged
 from starter.models.classifiers.networks.network import Part
 from starter.models.classifiers.specs import CLIP, ZERO_SHOT, Spec, user_function
 from starter.models.classifiers.weights import WeightsFile
