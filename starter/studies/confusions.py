@@ -3,9 +3,8 @@
 Source: Recalcati et al. 2023, section V: the mean of the path and the Wu & Palmer similarity of the true and
 the predicted class, averaged per class (figures 2 and 3), and the graph of the predictions with its pruning.
 
-A graph is a table with a row for each pair of a true and a predicted class with an image: `source`, `true`,
-`word` (the first of its synset), `assignment`, `predicted`, `images` (number), `share` of the true class's
-images, `similarity` (nan if a class has no synset), and `kept`, True in the pruned graph.
+A graph is a table with a row for each pair of a true and a predicted class with an image; `word` is the first
+of the true class's synset, `similarity` nan if a class has none, `kept` True in the pruned graph.
 """
 
 from collections.abc import Sequence
