@@ -73,11 +73,7 @@ def prediction_graph(
     labels: NDArray[np.integer],
     predictions: NDArray[np.integer],
 ) -> pd.DataFrame:
-    """Returns the graph of predictions (n,) of `known` classes for images of `entries`, by labels (n,).
-
-    The pruned graph leaves out edges from ID classes, which say nothing about OOD images, edges between
-    classes of one name, and edges with less than `LEAST_SHARE` of a class's images.
-    """
+    """Returns the graph of predictions (n,) of `known` classes for images of `entries`, by labels (n,)."""
     counts = np.zeros((len(entries), len(known)), np.int64)
     np.add.at(counts, (labels, predictions), 1)
     rows = []
@@ -94,6 +90,7 @@ def prediction_graph(
     edges = pd.DataFrame(rows, columns=columns)
     plain = edges[["word", "predicted"]].replace("[-_ ]", "", regex=True).map(str.lower)
     other, ood = plain["word"] != plain["predicted"], edges["assignment"].isin(["near", "far"])
+    # ID classes say nothing about OOD images, nor do classes of one name.
     return edges.assign(kept=ood & other & (edges["share"] >= LEAST_SHARE))
 
 
@@ -142,10 +139,7 @@ def _means(edges: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 def graph_figure(graph: pd.DataFrame) -> Drawn:
-    """Returns the pruned graph: OOD classes on the outer circle, at their mean angle what they are taken for.
-
-    The width of a line is its share of the class's images, its colour the similarity of the two classes.
-    """
+    """Returns the pruned graph: OOD classes on a circle, at their mean angle inside it what they pass for."""
     edges = graph[graph["kept"]].fillna({"similarity": 0.0})
     classes = edges.sort_values("share", kind="stable").drop_duplicates(["source", "true"], keep="last")
     classes = classes.sort_values(["predicted", "source", "true"])

@@ -84,8 +84,9 @@ def estimate(
     if (fail_below or 0) > 1:
         raise UnusableInput(f"--fail-below is a fraction, such as 0.8, got {fail_below:g}")
 
-    if ask:
-        _keep_labels(out / "ask.csv", answers)
+    asks = out / "ask.csv"
+    if ask and asks.exists() and not (answers and answers.exists() and answers.samefile(asks)):
+        raise UnusableInput(f"{asks} exists: keep its labels by --answers {asks}, or remove it")
 
     from starter.data.images.imageset import read_classes
     from unseen.estimation.estimation import write_estimation
@@ -134,12 +135,6 @@ def estimate(
     if fail_below is not None and (low := found.below(fail_below, fail_on)):
         echo(f"below {100 * fail_below:g} % ({fail_on}): {', '.join(low)}", err=True)
         raise Exit(1)
-
-
-def _keep_labels(ask: Path, answers: Path | None) -> None:
-    """Refuse to write a table over one that may have labels, unless these are read."""
-    if ask.exists() and not (answers and answers.exists() and answers.samefile(ask)):
-        raise UnusableInput(f"{ask} exists: keep its labels by --answers {ask}, or remove it")
 
 
 def _labelled_first(files: Sequence[str]) -> tuple[str, Sequence[str]] | None:

@@ -129,10 +129,7 @@ def jpeg(images: Tensor, qualities: Iterable[int]) -> Tensor:
 
 
 def plasma(noise: Generator, n: int, side: int, decay: float) -> FloatArray:
-    """Returns n cloud textures (n, size, size) in [0, 1]; size is the smallest power of two >= `side`.
-
-    Diamond-square algorithm on a torus; the random offset shrinks by `decay` with every halving.
-    """
+    """Returns n clouds (n, size, size) in [0, 1] by diamond-square on a torus; size is 2^k >= `side`."""
     size = 1 << max(side - 1, 1).bit_length()
     field = np.zeros((n, size, size))
     step, wobble = size, 100.0

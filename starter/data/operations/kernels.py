@@ -219,10 +219,7 @@ def add_slopes(
 
 @kernel
 def blur(padded: FloatArray, weights: FloatArray, out: FloatArray) -> None:
-    """Blur planes (b, c, h + taps - 1, w + taps - 1) by `weights` (b, taps), down, then across: (b, c, h, w).
-
-    Tap is added after tap in float32; weights of 0 at both ends are skipped.
-    """
+    """Blur planes (b, c, h + taps - 1, ...), down, then across, tap after tap: (b, c, h, w)."""
     h, w = out.shape[2:]
     wide, taps = padded.shape[3], weights.shape[1]
     down, across = np.zeros(h * wide, np.float32), np.zeros((h, wide), np.float32)

@@ -45,10 +45,7 @@ def wu_palmer(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> 
 
 
 def mean_similarity(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> FloatArray:
-    """Returns the mean of the three measures, in (0, 1]: (n, m). Leacock & Chodorow's is divided by log 2D.
-
-    Source: Recalcati et al. 2023, section IV, which does not say how the measures are scaled.
-    """
+    """Returns the mean of the measures, in (0, 1], Leacock & Chodorow's over log 2D, our choice: (n, m)."""
     edges, palmer = _measured(wordnet, first, second)
     largest = np.log(2 * max(most for _, most in wordnet.depths.values()))
     leacock = 1 - np.log(1.0 + edges) / largest
