@@ -69,10 +69,8 @@ def _blurred(values: Tensor, weights: FloatArray, mode: str) -> Tensor:
 
 
 def motion_blur(images: Tensor, radius: float, sigma: float, degrees: FloatArray) -> Tensor:
-    """Blur uint8 (b, c, h, w) along half-lines of 2 radius + 1 pixels in directions (b,); float32.
-
-    Weights are half a Gaussian, places are rounded to whole pixels, as in ImageMagick; the edge continues.
-    """
+    """Blur uint8 (b, c, h, w) along half-lines of 2 radius + 1 pixels in directions (b,); float32."""
+    # Weights are half a Gaussian, places are rounded to whole pixels, as in ImageMagick; the edge continues.
     b, c, h, w = images.shape
     steps = np.arange(2 * int(radius) + 1)
     weights = np.exp(-(steps**2) / (2 * sigma**2))

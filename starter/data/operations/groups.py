@@ -93,10 +93,8 @@ def _triangles(images: Tensor, cells: Tensor, nodes: Tensor) -> Tensor:
 
 
 def _hat(s: Tensor, t: Tensor) -> Tensor:
-    """Returns 1 at a grid point, 0 at the others, linear on the triangles between, s rows and t columns away.
-
-    Cells are cut along the diagonal between the corners with the largest s and the largest t.
-    """
+    """Returns 1 at a grid point, 0 at the others, linear on triangles between, s rows and t columns away."""
+    # Cells are cut along the diagonal between the corners with the largest s and the largest t.
     return (1 - torch.maximum(torch.maximum(s.abs(), t.abs()), (s + t).abs())).clamp_(min=0)
 
 

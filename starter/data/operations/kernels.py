@@ -124,10 +124,8 @@ def turn_hue(images: Pixels, factor: FloatArray, out: Pixels) -> None:
 
 @kernel
 def stretch_saturation(images: Pixels, factor: float, offset: FloatArray, above: float, out: Pixels) -> None:
-    """Change S of HSV, in 0..1, to factor * S + `offset` (b,): distances from the largest colour grow with S.
-
-    Grey has hue 0 and so turns red. `above` is added, and fractions are cut off.
-    """
+    """Change S of HSV, in 0..1, to factor * S + `offset` (b,): distances from the top colour grow with S."""
+    # Grey has hue 0 and so turns red. `above` is added, and fractions are cut off.
     times, more, one = np.float32(factor), np.float32(above), np.float32(1)
     for i in range(len(images)):
         pixels, result = images[i].reshape(3, -1), out[i].reshape(3, -1)

@@ -73,10 +73,8 @@ def load_image_encoder(
 
 
 def check_known(text: str) -> None:
-    """Refuse an encoder that a competition may not name: it names what the kit or a library knows by name.
-
-    A path or an address would make a library read, and perhaps run, what lies there.
-    """
+    """Refuse an encoder that a competition may not name: it names what the kit or a library knows by name."""
+    # A path or an address would make a library read, and perhaps run, what lies there.
     spec = Spec.parse(text)
     if spec.library == CLIP:
         known = spec.name in _open_clip().list_models()
