@@ -26,10 +26,7 @@ from submission.solution import COUNTING, SolutionRow
 
 @dataclass(frozen=True)
 class Moment:
-    """What a ledger holds at one moment: submissions that count, and their predictions after the end.
-
-    `public` and `private` are the targets of these rows for each metric, the ranking one first.
-    """
+    """What a ledger holds at one moment: what counts, predictions after the end, targets of each metric."""
 
     head: str
     entries: tuple[Entry, ...]

@@ -158,10 +158,7 @@ def _followed(competition: Competition) -> Competition:
 
 
 def follow(competition: Competition, ledger: Ledger) -> Competition:
-    """Write the settings and notices of now to ``public/competition.json``; returns the competition.
-
-    A change is in the ledger before it is here, so that what is stopped in between follows later.
-    """
+    """Write the settings and notices of now, which the ledger has first, to the competition; returns it."""
     changed = present(competition, ledger.changes())
     if changed != competition and os.access(competition.public, os.W_OK):
         changed.save()

@@ -207,11 +207,7 @@ COLUMNS = (
         f"{ENOUGH} families a pair also needs mean squares apart by a ninth of its largest family's.",
     ),
     Column(
-        "Public score",
-        "PublicScore",
-        lambda _, line: line.public and line.public.score.rmse,
-        cell,
-        "private",
+        "Public score", "PublicScore", lambda _, line: line.public and line.public.score.rmse, cell, "private"
     ),
     Column("Public rank", "PublicRank", lambda _, line: line.public and line.public.rank, plain, "private"),
     Column(

@@ -41,11 +41,7 @@ def checked_reason(reason: str) -> str:
 
 
 class Team(NamedTuple):
-    """A registered team, with all its names, the present one last.
-
-    `owner` is the id of the team for which its submissions count: its own, or of the one it was merged into;
-    `deadline` is its own one, if it got a later one.
-    """
+    """A registered team with all its names, the present one last, and the id of the team it counts for."""
 
     id: str
     names: tuple[str, ...]

@@ -30,12 +30,7 @@ class Shown:
 
 
 def read_methods(competition: Competition, part: str = "test", written: Written | None = None) -> Shown:
-    """Returns the methods for the test or validation sets; every file is read once.
-
-    Each warning names a file that is left out: invalid, unreadable, with a name that cannot be printed, a
-    link into ``private/``, or not written by `unseen predict`, such as a participant's. `written` is the
-    record of `predicted_files`, if it has been read.
-    """
+    """Returns the methods for the test or validation sets, with a warning of each file that is left out."""
     record = predicted_files(competition.root) if written is None else written
     predictions: dict[str, Mapping[str, float]] = {}
     warnings: list[str] = []

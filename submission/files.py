@@ -118,10 +118,8 @@ def claim_folder(folder: Path, content: str, notes: Path | None = None) -> None:
 
 
 def read_head(path: Path, count: int, follow: bool = True) -> bytes:
-    """Returns the first `count` bytes of a regular file: no folder, pipe, device, nor link unless `follow`.
-
-    The check follows the opening, so that nobody can exchange the file in between, and opening never blocks.
-    """
+    """Returns the first `count` bytes of a regular file: no folder, pipe, device, or link unless `follow`."""
+    # The check follows the opening: nobody can exchange the file in between, and opening never blocks.
     flags = os.O_RDONLY | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
     try:
         if not follow and path.is_symlink():

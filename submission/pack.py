@@ -42,10 +42,8 @@ def write_archive(competition: Competition, out: Path, beside: Sequence[Path] = 
 
 
 def unpacked(path: Path | str) -> Path:
-    """Returns `path`, or if it is a participants' archive the folder of its files, ``unseen-NAME`` here.
-
-    An archive is unpacked once: the files that its competition.json lists, and that one last.
-    """
+    """Returns `path`, or if it is a participants' archive the folder of its files, ``unseen-NAME`` here."""
+    # An archive is unpacked once: the files that its competition.json lists, and that one last.
     path = Path(path)
     if path.suffix.lower() != ".zip" or not path.is_file():
         return path

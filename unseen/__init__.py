@@ -68,10 +68,7 @@ class Beside:
 
 
 def find_own_packages() -> None:
-    """Import the kit's packages from beside this folder, unless one of their names was imported before.
-
-    A file of the user's that has such a name, and is not imported for it, is named on a line.
-    """
+    """Import the kit's packages from beside this folder; a file of the user's of such a name is told."""
     for name in PACKAGES:
         file = getattr(sys.modules.get(name), "__file__", None)
         if file and Path(file).resolve().parent != HERE / name:
@@ -114,11 +111,9 @@ def __dir__() -> list[str]:
 
 
 def main() -> None:
-    """Run the command line.
+    """Run the command line; PyTorch's threads sleep while they wait, unless OMP_WAIT_POLICY is set.
 
-    Sets OMP_WAIT_POLICY to passive, unless it is set, so that PyTorch's threads sleep while they wait.
-    Threads that spin are several times slower as soon as another program runs, and hardly faster if none
-    does.
+    Threads that spin are several times slower as soon as another program runs.
     """
     from unseen.cli.command_line import command_line, run
 

@@ -34,10 +34,8 @@ def atc_threshold(source: Source) -> float:
 
 
 def threshold(scores: FloatArray, correct: BoolArray) -> float:
-    """Returns the score t with as many of the scores (n,) below it as images are wrong; infinite if all are.
-
-    The authors' code takes the next lower score, at which the source's own estimate is an image too high.
-    """
+    """Returns the score t with as many scores (n,) below it as images are wrong; infinite if all are."""
+    # The authors' code takes the next lower score, at which the source's own estimate is an image too high.
     wrong = int((~correct).sum())
     return float(np.sort(scores)[wrong]) if wrong < len(scores) else math.inf
 

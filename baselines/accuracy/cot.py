@@ -130,5 +130,5 @@ def right_of_class(q: FloatArray, observation: Observation, t: float, threshold:
     cost of an image that counts as right.
     """
     classes, cost, mass = transport_to(np.rint(PARTS * q).astype(np.int64), observation, t)
-    right: FloatArray = np.bincount(classes, weights=mass * (cost <= threshold), minlength=len(q))
-    return right
+    right = mass * (cost <= threshold)
+    return np.bincount(classes, weights=right, minlength=len(q)).astype(np.float64)

@@ -10,10 +10,8 @@ from submission.arrays import FloatArray
 
 
 def entropies(observation: Observation, temperature: float = 1.0) -> FloatArray:
-    """Returns the entropy of each image's softmax p, -sum_c p_c log p_c in nats, float64 (n,), in [0, log k].
-
-    SYP's eq. 2 has the opposite sign, which does not matter for a regression.
-    """
+    """Returns the entropy of each image's softmax p, -sum_c p_c log p_c, float64 (n,), nats in [0, log k]."""
+    # SYP's eq. 2 has the opposite sign, which does not matter for a regression.
     logs = (block.div_(temperature).log_softmax(dim=1) for block in blocks(observation.logits))
     return joined(-(log_p.exp() * log_p).sum(dim=1) for log_p in logs)
 

@@ -74,10 +74,8 @@ def excess(moments: Moments, roots: FloatArray, weight: float = 0.0) -> float:
 
 
 def _roots(a: Moments, b: Moments) -> FloatArray:
-    """Returns the square roots (d,) of the eigenvalues of L' S_b L, where L L' = S_a; negative ones as 0.
-
-    LAPACK's sygst computes the product with a quarter of the work of two matrix products.
-    """
+    """Returns the square roots (d,) of the eigenvalues of L' S_b L, where L L' = S_a; negative ones as 0."""
+    # LAPACK's sygst computes the product with a quarter of the work of two matrix products.
     product, _ = dsygst(b.covariance.T, a.factor, itype=3, lower=1)
     return np.sqrt(eigvalsh(product, check_finite=False).clip(min=0))
 

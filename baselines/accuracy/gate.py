@@ -36,10 +36,8 @@ class Votes:
 
     @classmethod
     def of(cls, errors: Named, operations: int) -> "Votes":
-        """Returns the votes by the errors on left-out sets, and the fewest operations that a set has.
-
-        Sets of several operations are not near to a new one: of its operations those left out are but a part.
-        """
+        """Returns the votes by the errors on left-out sets, and the fewest operations that a set has."""
+        # Sets of several operations are not near to a new one: those left out are but a part of its.
         if "both" not in errors:
             return ALONE
         if _median_size(errors["classifier"]) > POOR * _median_size(errors["both"]):

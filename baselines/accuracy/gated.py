@@ -286,10 +286,8 @@ def errors_on_new_operations(left_out: Sequence[Block]) -> Named:
 
 
 def for_several_operations(errors: Named, operations: int) -> Named:
-    """Returns the errors that the gate learns from: of sets of m operations, m ** 0.5 times the classifier's.
-
-    Those of a new set are all new, not only those left out; each is taken to add an independent error.
-    """
+    """Returns the errors that the gate learns from: for sets of m operations the classifier's by m**0.5."""
+    # Those of a new set are all new, not only those left out; each is taken to add an independent error.
     return {**errors, "classifier": errors["classifier"] * operations**0.5}
 
 

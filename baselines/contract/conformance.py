@@ -180,10 +180,6 @@ def check_method(method: Estimator, track: str = "accuracy") -> list[Check]:
     return checks
 
 
-def _finite_fractions(trial: Trial) -> str:
-    return "" if trial.first else "nothing is predicted"
-
-
 def _one_set_at_a_time(trial: Trial) -> str:
     method, together, _ = trial.first
     alone = np.array([method.predict([target])[0] for target in reversed(trial.targets())])[::-1]
@@ -218,7 +214,7 @@ def _saved_and_loaded(trial: Trial) -> str:
 
 
 RULES: dict[str, Callable[[Trial], str]] = {
-    "fit and predict give finite fractions": _finite_fractions,
+    "fit and predict give finite fractions": lambda trial: "" if trial.first else "nothing is predicted",
     "one set at a time": _one_set_at_a_time,
     "the order of images does not matter": _order_of_images,
     "inputs stay unchanged": _inputs_unchanged,

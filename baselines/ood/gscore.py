@@ -102,10 +102,8 @@ class Gscore(Measured):
         return self.gscores(mix.scores)
 
     def gscores(self, scores: FloatArray) -> FloatArray:
-        """Returns the Gscore at every tau, then 1 for each usable tau and 0 for others, (2 t,), after `know`.
-
-        At a tau that is not usable, it is that of the nearest usable tau, or 0 if there is none.
-        """
+        """Returns the Gscore at every tau, then 1 for a usable tau and 0 for others, (2 t,), after `know`."""
+        # At a tau that is not usable, it is that of the nearest usable tau, or 0 if there is none.
         scores = (np.sort(scores) - self.mean_) / self.sd_
         means, sds, usable = part(scores, self._likeness(scores))
         places = np.flatnonzero(usable)

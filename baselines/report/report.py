@@ -12,21 +12,10 @@ from baselines.contract.families import FEWEST
 from baselines.contract.guard import fitted, guarded, predict_each
 from starter.contest.tracks import open_subjects
 from starter.observing.observation import Seen
-from submission import Competition, UnusableInput, make_id
+from submission import Competition, UnusableInput, make_id, scoretable
 from submission.arrays import FloatArray, IntArray
 from submission.page import harmless
 from submission.progress import progress
-from submission.scoretable import (
-    ALL,
-    CONSTANT,
-    ScoreLine,
-    Targets,
-    means_of,
-    score_lines,
-    tables_of,
-    validation_groups,
-    validation_targets,
-)
 from submission.table import csv_table
 from submission.tracks import TRACKS
 
@@ -46,7 +35,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Line(ScoreLine):
+class Line(scoretable.ScoreLine):
     """Scores of one method on one subject and one group of validation sets, in points."""
 
     held: float  # fraction of the sets with a truth inside their intervals at `LEVEL`; nan without
@@ -61,7 +50,7 @@ class Report:
     train: Mapping[str, FloatArray]  # targets of the meta-train sets, fractions (m,), by subject
     val: Mapping[str, FloatArray]  # targets of the validation sets, fractions (v,), by subject
     groups: tuple[tuple[str, str], ...]  # group and family of each of the v validation sets
-    targets: Mapping[str, Targets]  # of the validation sets for each metric, the ranking one first
+    targets: Mapping[str, scoretable.Targets]  # of the validation sets for each metric, the ranking one first
     runs: tuple[Run, ...]
 
     @cached_property
@@ -72,7 +61,7 @@ class Report:
             runs = {run.method: run for run in self.runs if run.subject == subject}
             metric = TRACKS[self.competition.track].metric(subject)
             targets = self.targets[metric].of_subject(subject)
-            for line in score_lines(targets, self.with_constant, subject):
+            for line in scoretable.score_lines(targets, self.with_constant, subject):
                 held, width = _held(runs.get(line.method), true, self.members(line.group))
                 lines.append(Line(**vars(line), held=held, width=width))
         return tuple(lines)
@@ -80,13 +69,13 @@ class Report:
     @cached_property
     def tables(self) -> dict[str, list[list[str]]]:
         """The tables of `submission.scoretable.tables_of`, by title, with `CONSTANT` too."""
-        return tables_of(self.competition, self.targets, self.with_constant)
+        return scoretable.tables_of(self.competition, self.targets, self.with_constant)
 
     @cached_property
     def with_constant(self) -> dict[str, dict[str, float]]:
         """The predictions of each method, and of `CONSTANT`, against which skill is measured."""
         train = {subject: targets.tolist() for subject, targets in self.train.items()}
-        return {CONSTANT: means_of(self.competition, "val", train), **self.predictions}
+        return {scoretable.CONSTANT: scoretable.means_of(self.competition, "val", train), **self.predictions}
 
     def csv(self) -> str:
         """Returns the table as CSV; an unknown number is empty."""
@@ -110,7 +99,7 @@ class Report:
 
     def members(self, group: str) -> IntArray:
         """Returns the indices of the validation sets in a group."""
-        return np.flatnonzero([group in (ALL, mine) for mine, _ in self.groups])
+        return np.flatnonzero([group in (scoretable.ALL, mine) for mine, _ in self.groups])
 
 
 def _held(run: Run | None, true: FloatArray, chosen: IntArray) -> tuple[float, float]:
@@ -128,8 +117,8 @@ def run_report(
     if not competition.sets("val"):
         raise UnusableInput(f"{competition.root} has no validation sets to report on")
     needs = asked(methods.values(), competition)
-    groups = validation_groups(competition)
-    targets = validation_targets(competition, groups)
+    groups = scoretable.validation_groups(competition)
+    targets = scoretable.validation_targets(competition, groups)
     true = {name: value for part in targets.values() for name, value in part.by_id().items()}
     train: dict[str, FloatArray] = {}
     val: dict[str, FloatArray] = {}

@@ -178,10 +178,8 @@ def class_name(module: str) -> str:
 
 
 def load_method(spec: str, track: str = "accuracy") -> Estimator:
-    """Returns the method ``module:Class`` or ``file.py:Class``, or ``module:name`` of a regressor.
-
-    The working folder, or the file's, comes last on the import path, so that no file there hides a module.
-    """
+    """Returns the method ``module:Class`` or ``file.py:Class``, or ``module:name`` of a regressor."""
+    # The working folder, or the file's, comes last on the import path, so that no file there hides a module.
     module, _, name = spec.partition(":")
     folder = Path.cwd()
     if module.endswith(".py"):

@@ -1,14 +1,6 @@
-"""Writing a competition's sets as files, for code of one's own and for other kits.
+"""Writing a competition's sets as files, for code of one's own and for other kits: docs/how-to/data.md.
 
-| layout | train | val | test |
-|---|---|---|---|
-| npz | ``train/<set>.npz`` | ``val/<set>.npz`` | ``test/<set>.npz`` |
-| folders | ``train/<set>/<class>/0000.png`` | ``val/<set>/<class>/0000.png`` | ``test/<set>/0000.png`` |
-| datacv | ``train_data/new_data_000.npy`` | ``val/<set>/data.npy`` | ``test_data/001.npy`` |
-
-Accuracies are in ``targets.csv`` beside the sets. DataCV's layout has ``labels.npy`` beside the images, and
-the accuracies, in the order of the files, where DataCV's kit keeps its own
-(github.com/xingjianleng/autoeval_baselines): ``temp/<subject>/acc/train_data.npy`` and ``val_sets.npy``.
+DataCV's layout has the accuracies where its kit keeps its own (github.com/xingjianleng/autoeval_baselines).
 """
 
 import io

@@ -52,10 +52,7 @@ class PlannedSet:
 
 @dataclass(frozen=True)
 class Plan:
-    """The sets of a competition: how they are made, of which images, and the public files besides them.
-
-    `bases` are the images of which each part's sets are made, in the OOD track the IND ones.
-    """
+    """The sets of a competition: how they are made, of which (in the OOD track IND) images; other files."""
 
     train: Sequence[FromRecipe | FromPools]
     sets: Mapping[str, Sequence[PlannedSet]]

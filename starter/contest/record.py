@@ -31,11 +31,7 @@ def read_record(root: Path, *needed: str) -> dict[str, Any]:
 def claim(
     root: Path, settings: Settings, test_seed: int | None, device: str = "cpu"
 ) -> Iterator[tuple[Settings, int]]:
-    """Yield the settings with engine and precision, and the seed of everything hidden, as recorded.
-
-    Meanwhile no other build can run there. Nobody has seen anything of a build without public files, so
-    that it may be begun anew with other settings.
-    """
+    """Yield settings and the seed of everything hidden, as recorded, while no other build can run there."""
     record = root / RECORD
     if not record.exists() and root.exists() and any(path.name != "private" for path in root.iterdir()):
         raise UnusableInput(f"{root} is not empty and was not made by `unseen build`: name another folder")
@@ -49,7 +45,7 @@ def claim(
     with lock:
         if record.exists() and (root / "public").exists():
             yield _continued(root, settings, test_seed, device)
-        else:
+        else:  # nobody has seen anything of a build without public files: it may be begun anew
             settings = settings.settled(device)
             seed = secrets.randbits(63) if test_seed is None else test_seed
             record.unlink(missing_ok=True)

@@ -119,10 +119,8 @@ def open_referees(competition: Competition, device: str = "cpu") -> tuple[Refere
 
 
 def _encoder(competition: Competition, name: str, probe: Probe, device: str) -> ImageEncoder:
-    """Returns a referee's encoder, loaded once per process: the competition's own file, or else by its name.
-
-    A competition cannot choose code or files that are read here: functions have to be named by the user.
-    """
+    """Returns a referee's encoder, loaded once per process: the competition's own file, or by its name."""
+    # A competition cannot choose code or files that are read here: functions have to be named by the user.
     where = place(competition.engine, competition.precision, device)
     if (probe.encoder, where) in ENCODERS:
         return ENCODERS[probe.encoder, where]

@@ -342,10 +342,8 @@ class Source:
 
 
 def once(learn: Callable[[Source], Value]) -> Callable[[Source], Value]:
-    """Returns the function with a cache: its value is computed once per source, copies by `only` included.
-
-    Therefore it may read only logits, labels, and fields that every method that calls it declares.
-    """
+    """Returns the function with a cache: its value is computed once per source, copies by `only` included."""
+    # Therefore it may read only logits, labels, and fields that every method that calls it declares.
 
     @wraps(learn)
     def cached(source: Source) -> Value:

@@ -65,13 +65,11 @@ def logsumexp_of(rows: Any) -> Any:
 
 
 def blocks(logits: FloatArray) -> Iterator[Any]:
-    """Yields rows in double precision, about `BLOCK` logits each time, in one tensor that may be overwritten.
-
-    New memory for every block takes longer than to compute with it.
-    """
+    """Yields rows in double precision, about `BLOCK` logits at a time, in one tensor, to overwrite."""
     import torch
 
     size = max(BLOCK // logits.shape[1], 1)
+    # New memory for every block takes longer than to compute with it.
     memory = torch.empty((min(size, len(logits)), logits.shape[1]), dtype=torch.float64)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # on so few numbers, several mostly wait for each other

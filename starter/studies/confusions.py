@@ -3,9 +3,8 @@
 Source: Recalcati et al. 2023, section V: the mean of the path and the Wu & Palmer similarity of the true and
 the predicted class, averaged per class (figures 2 and 3), and the graph of the predictions with its pruning.
 
-A graph is a table with a row for each pair of a true and a predicted class with an image: `source`, `true`,
-`word` (the first of its synset), `assignment`, `predicted`, `images` (number), `share` of the true class's
-images, `similarity` (nan if a class has no synset), and `kept`, True in the pruned graph.
+A graph is a table with a row for each pair of a true and a predicted class with an image; `word` is the first
+of the true class's synset, `similarity` nan if a class has none, `kept` True in the pruned graph.
 """
 
 from collections.abc import Sequence
@@ -74,11 +73,7 @@ def prediction_graph(
     labels: NDArray[np.integer],
     predictions: NDArray[np.integer],
 ) -> pd.DataFrame:
-    """Returns the graph of predictions (n,) of `known` classes for images of `entries`, by labels (n,).
-
-    The pruned graph leaves out edges from ID classes, which say nothing about OOD images, edges between
-    classes of one name, and edges with less than `LEAST_SHARE` of a class's images.
-    """
+    """Returns the graph of predictions (n,) of `known` classes for images of `entries`, by labels (n,)."""
     counts = np.zeros((len(entries), len(known)), np.int64)
     np.add.at(counts, (labels, predictions), 1)
     rows = []
@@ -95,6 +90,7 @@ def prediction_graph(
     edges = pd.DataFrame(rows, columns=columns)
     plain = edges[["word", "predicted"]].replace("[-_ ]", "", regex=True).map(str.lower)
     other, ood = plain["word"] != plain["predicted"], edges["assignment"].isin(["near", "far"])
+    # ID classes say nothing about OOD images, nor do classes of one name.
     return edges.assign(kept=ood & other & (edges["share"] >= LEAST_SHARE))
 
 
@@ -143,10 +139,7 @@ def _means(edges: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 def graph_figure(graph: pd.DataFrame) -> Drawn:
-    """Returns the pruned graph: OOD classes on the outer circle, at their mean angle what they are taken for.
-
-    The width of a line is its share of the class's images, its colour the similarity of the two classes.
-    """
+    """Returns the pruned graph: OOD classes on a circle, at their mean angle inside it what they pass for."""
     edges = graph[graph["kept"]].fillna({"similarity": 0.0})
     classes = edges.sort_values("share", kind="stable").drop_duplicates(["source", "true"], keep="last")
     classes = classes.sort_values(["predicted", "source", "true"])

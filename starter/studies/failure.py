@@ -72,10 +72,7 @@ numbers fit a share of about 80 %."""
 
 @dataclass(frozen=True)
 class Scored:
-    """One detector's scores by kind: of IND images, clean ones first, with their correctness; of OOD images.
-
-    All detectors that are compared have scores of the same images.
-    """
+    """One detector's scores by kind: of IND images with their correctness, clean ones first; of OOD ones."""
 
     ind: Mapping[str, tuple[FloatArray, BoolArray]]
     ood: Mapping[str, FloatArray]
@@ -98,7 +95,7 @@ class Scored:
 
 
 Detectors = Mapping[str, Scored]
-"""Scored images of detectors by name; the first, usually MSP, is the one that others are compared with."""
+"""The same images scored, by detector; the first, usually MSP, is the one that others are compared with."""
 
 
 def detection_table(detectors: Detectors) -> pd.DataFrame:
@@ -149,10 +146,7 @@ def differences_table(detectors: Detectors, draws: int = 200, seed: int = 0) -> 
 
 
 def ranks_table(detectors: Detectors) -> pd.DataFrame:
-    """Returns the paper's figures 5 to 9: quantiles of the images' ranks among the OOD images, by group.
-
-    A rank is the share of OOD images with a higher (more OOD) score, ties counted half.
-    """
+    """Returns figures 5 to 9: quantiles, by group, of the share of OOD scores that are higher (ties half)."""
     rows = []
     for name, scored in detectors.items():
         for ind, ood, groups in scored.pairs():

@@ -17,14 +17,7 @@ from starter.data.sets.recipe import Recipe
 from starter.data.sets.rendering import FromRecipe, Rendering
 from starter.data.sources.sources import load_images, set_names
 from starter.observing.observation import Observation
-from starter.studies.failure import (
-    TABLES,
-    Detectors,
-    Scored,
-    intercepts_table,
-    matched_table,
-    nearest_distances,
-)
+from starter.studies import failure
 from starter.studies.study import Study
 from submission import Competition
 from submission.arrays import FloatArray, IntArray
@@ -74,15 +67,15 @@ def failure_study(
         for classifier in competition.classifiers
     }
     found = {classifier: scored(view, kinds, semantic) for classifier, view in views.items()}
-    tables = {name: _of_all(found, name) for name in TABLES}
+    tables = {name: _of_all(found, name) for name in failure.TABLES}
     others = {kind: each for kind, (each, _) in kinds.items() if kind != CLEAN} | dict(semantic)
     points = {}
     for name, each in found.items():
         # A detector has an advantage if it reads the features by which images are matched.
         judge = next((view for other, view in views.items() if other != name), views[name])
-        points[name] = matched_table(each, _distances(judge, others))
+        points[name] = failure.matched_table(each, _distances(judge, others))
     tables["matched"] = _joined(points)
-    tables["intercepts"] = _joined({name: intercepts_table(each) for name, each in points.items()})
+    tables["intercepts"] = _joined({name: failure.intercepts_table(each) for name, each in points.items()})
     tables = {name: table for name, table in tables.items() if len(table)}
     return Study(tables, {}, report_text(tables), competition.out / "failure")
 
@@ -139,7 +132,7 @@ def ood_kind(name: str) -> str:
 
 def scored(
     view: DetectorSubject, kinds: Mapping[str, Labelled], semantic: Mapping[str, Sequence[Rendering]]
-) -> Detectors:
+) -> failure.Detectors:
     """Returns each detector's scores of the labelled IND images and of the OOD images, by kind."""
     view.observe([each for renderings, _ in kinds.values() for each in renderings])
     view.observe([each for renderings in semantic.values() for each in renderings])
@@ -148,7 +141,7 @@ def scored(
         for kind, (renderings, labels) in kinds.items()
     }
     return {
-        detector: Scored(
+        detector: failure.Scored(
             {kind: (_scores(view, detector, each), correct[kind]) for kind, (each, _) in kinds.items()},
             {kind: _scores(view, detector, each) for kind, each in semantic.items()},
         )
@@ -160,14 +153,16 @@ def _distances(view: DetectorSubject, kinds: Mapping[str, Sequence[Rendering]]) 
     """Returns the distance of each image (m,) to the nearest training image in features of a classifier."""
     reference = _features(view.plain_source.train_ref)
     return {
-        kind: np.concatenate([nearest_distances(_features(view.observation(one)), reference) for one in each])
+        kind: np.concatenate(
+            [failure.nearest_distances(_features(view.observation(one)), reference) for one in each]
+        )
         for kind, each in kinds.items()
     }
 
 
-def _of_all(found: Mapping[str, Detectors], name: str) -> pd.DataFrame:
+def _of_all(found: Mapping[str, failure.Detectors], name: str) -> pd.DataFrame:
     """Returns a table of all classifiers, with the mean over them."""
-    frames = {classifier: TABLES[name](detectors) for classifier, detectors in found.items()}
+    frames = {classifier: failure.TABLES[name](detectors) for classifier, detectors in found.items()}
     if len(frames) > 1 and name in AVERAGED:
         keys = [key for key in ("detector", "ind", "ood") if key in frames[next(iter(frames))]]
         frames[MEAN] = pd.concat(frames.values()).groupby(keys, sort=False, as_index=False).mean()

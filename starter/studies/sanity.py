@@ -106,10 +106,8 @@ def _fitted(detectors: Mapping[str, Detector], splits: Splits, classifier: Class
 def random_classifier(
     arch: str, classes: tuple[str, ...], seed: int, images: ImageSet, device: str = "cpu"
 ) -> Classifier:
-    """Returns an untrained classifier (He et al. 2015) whose logits of `images` have standard deviation 1.
-
-    In deep networks they would reach thousands, the softmax of every image would be 1, and MSP would pass.
-    """
+    """Returns an untrained classifier (He et al. 2015) whose logits of `images` have standard deviation 1."""
+    # In deep networks they would reach thousands, the softmax of every image would be 1, and MSP would pass.
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = new_network(arch, len(classes))

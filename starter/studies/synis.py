@@ -63,17 +63,14 @@ STYLES = read_styles(Path(__file__).with_name("styles.csv"))
 
 @dataclass(frozen=True)
 class Prompt:
-    """The input from which one image is generated; the fields are the columns of ``prompts.csv``.
-
-    `seed` is that of the generator's noise, in [0, 2^53).
-    """
+    """The input from which one image is generated; the fields are the columns of ``prompts.csv``."""
 
     file: str
     label: str
     style: str
     prompt: str
     negative: str
-    seed: int
+    seed: int  # of the generator's noise, in [0, 2^53)
 
 
 def plan(

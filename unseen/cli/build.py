@@ -174,10 +174,7 @@ def train(
 
 
 def settings() -> Callable[..., None]:
-    """Returns a function with a parameter for every setting; those that a first competition needs are first.
-
-    It does nothing: its parameters become options, whose values the context holds.
-    """
+    """Returns a function that does nothing, with a parameter for every setting, the usual ones first."""
     from starter.contest.named_settings import TRACKS, extra_of, fields_of
 
     fields = {name: field for track in TRACKS for name, field in fields_of(track).items()}

@@ -109,8 +109,7 @@ Called = Annotated[list[str], option("NAME", "A name for each METHOD, also in --
 Changes = Annotated[list[str], option("METHOD.PARAM=VALUE", "Set a parameter. Repeatable.", "--set")]
 Cluster = Annotated[str | None, option("ADDRESS|local:N", "A Dask cluster to work on. [this process]")]
 Debug = Annotated[
-    bool,
-    Option("--debug", callback=_show_cause, help="Print the whole traceback of a method that fails."),
+    bool, Option("--debug", callback=_show_cause, help="Print the whole traceback of a method that fails.")
 ]
 Device = Annotated[str, text("The device that runs classifiers: cpu, cuda, cuda:1, mps.")]
 Encoder = Annotated[str, text("embedded, a file, clip:MODEL=WEIGHTS, or module:function.")]

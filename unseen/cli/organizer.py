@@ -404,8 +404,7 @@ def materialize(
 
 
 def backup(
-    competition: Contest,
-    file: Annotated[Path, argument("FILE", "The zip to write: it holds hidden labels.")],
+    competition: Contest, file: Annotated[Path, argument("FILE", "The zip to write: it holds hidden labels.")]
 ) -> None:
     """Write the organizer's private files to one zip file.
 

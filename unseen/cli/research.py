@@ -212,13 +212,7 @@ def shift_laid(
     from starter.studies.zeroshot import laid_study
 
     laid, study = laid_study(
-        encoder=encoder,
-        source=source,
-        labels=labels,
-        natural=natural,
-        steps=steps,
-        seed=seed,
-        device=device,
+        encoder=encoder, source=source, labels=labels, natural=natural, steps=steps, seed=seed, device=device
     )
     laid.save(folder / FILE)
     options.write_study(study, out or folder)

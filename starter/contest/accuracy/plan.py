@@ -65,10 +65,7 @@ def plan_accuracy(settings: AccuracySettings, splits: Splits, test_seed: int, lo
 
 
 def plan_train(settings: AccuracySettings, base: ImageSet, look: Look | None) -> list[Recipe]:
-    """Returns the meta-train sets' recipes; sub-populations are clusters of what `look` sees in the base.
-
-    Where sets show the whole base, as in DataCV, they do so in its order: one file of labels is enough.
-    """
+    """Returns the meta-train sets' recipes; sub-populations are clusters of what `look` sees in the base."""
     parts = any(policy_of(group).part_share for group in groups_of(settings.group))
     clusters = hard_to_easy(*look(base), settings.seed) if parts and look else None
     recipes = draw_recipes(
@@ -78,6 +75,7 @@ def plan_train(settings: AccuracySettings, base: ImageSet, look: Look | None) ->
     )
     if not settings.whole_test or settings.set_size < len(base):
         return recipes
+    # Sets of the whole base show it in its order, as in DataCV: one file of labels is enough.
     return [
         replace(recipe, ops=recipe.pixel_ops) if recipe.selection == "sample" else recipe
         for recipe in recipes

@@ -216,10 +216,8 @@ def merged(name: str, ind: Observation, ood: Observation, rows: IntArray, is_ood
 def measure(
     draft: Competition, settings: OodSettings, plan: Plan, labels: Labels, needs: tuple[str, ...], device: str
 ) -> tuple[Values, Values]:
-    """Returns every target, and its standard deviation over draws of images.
-
-    The IND pools of hidden mixes would reveal their IND images, so workers never see them.
-    """
+    """Returns every target, and its standard deviation over draws of images."""
+    # The IND pools of hidden mixes would reveal their IND images, so workers never see them.
     sets = MixSets(draft)
     targets = dict[str, dict[str, float]]()
     deviations: Values = {"val": {}, "test": {}}

@@ -18,20 +18,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from torch import Tensor
 
+from starter.data.operations import filters
 from starter.data.operations.default import luma
-from starter.data.operations.filters import (
-    gaussian,
-    ice,
-    jpeg,
-    motion_blur,
-    padded,
-    plasma,
-    read_at,
-    take,
-    water,
-    weighted_sum,
-    zoom,
-)
 from starter.data.operations.kernels import stretch_saturation
 from starter.data.operations.operation import (
     Magnitudes,
@@ -106,9 +94,9 @@ def _defocus_blur(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor
     disk = (x**2 + y**2 <= radius**2).astype(np.float32)
     disk = cv2.GaussianBlur(disk / disk.sum(), (3, 3), soft)
     h, w = images.shape[2:]
-    wide = torch.from_numpy(padded(images, reach))
+    wide = torch.from_numpy(filters.padded(images, reach))
     terms = ((float(disk[i, j]), wide[:, :, i : i + h, j : j + w]) for i, j in np.argwhere(disk))
-    return _cut(weighted_sum(terms))
+    return _cut(filters.weighted_sum(terms))
 
 
 @_corruption()
@@ -119,7 +107,7 @@ def _glass_blur(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     to its left, or both, independently.
     """
     sigma, rounds = _at_severity(drawn, [(0.05, 1), (0.25, 1), (0.4, 1), (0.25, 2), (0.4, 2)])
-    result = _cut(gaussian(images.float(), sigma))
+    result = _cut(filters.gaussian(images.float(), sigma))
     for _ in range(rounds):
         inner = [result[:, :, 2 - dy :, 2 - dx :] for dy in (0, 1) for dx in (0, 1)]
         b, _, h, w = inner[0].shape
@@ -128,13 +116,13 @@ def _glass_blur(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
         moved = torch.where(up, torch.where(left, place[3], place[2]), torch.where(left, place[1], place[0]))
         result = result.clone()
         result[:, :, 2:, 2:] = moved
-    return _cut(gaussian(result.float(), sigma))
+    return _cut(filters.gaussian(result.float(), sigma))
 
 
 @_corruption(uniform(degrees=(-45, 45)))
 def _motion_blur(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     radius, sigma = _at_severity(drawn, [(6, 1), (6, 1.5), (6, 2), (8, 2), (9, 2.5)])
-    return to_uint8(motion_blur(images, radius, sigma, drawn["degrees"]).add_(0.5))
+    return to_uint8(filters.motion_blur(images, radius, sigma, drawn["degrees"]).add_(0.5))
 
 
 @_corruption()
@@ -144,13 +132,13 @@ def _zoom_blur(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     values = images.float()
     total = values.clone()
     for factor in factors:
-        total.add_(zoom(values, float(factor)))
+        total.add_(filters.zoom(values, float(factor)))
     return _cut(total.div_(len(factors) + 1))
 
 
 @_corruption()
 def _gaussian_blur(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
-    return _cut(gaussian(images.float(), _at_severity(drawn, [0.4, 0.6, 0.7, 0.8, 1.0])))
+    return _cut(filters.gaussian(images.float(), _at_severity(drawn, [0.4, 0.6, 0.7, 0.8, 1.0])))
 
 
 @_corruption(uniform(degrees=(-135, -45)))
@@ -166,9 +154,9 @@ def _snow(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
         ],
     )
     b, _, h, w = images.shape
-    flakes = zoom(_normal(noise, (b, 1, h, w)).mul_(scale).add_(mean), factor)
+    flakes = filters.zoom(_normal(noise, (b, 1, h, w)).mul_(scale).add_(mean), factor)
     flakes = to_uint8(flakes.mul_(flakes >= floor).mul_(255))
-    flakes = motion_blur(flakes, radius, sigma, drawn["degrees"]).add_(0.5).floor_()
+    flakes = filters.motion_blur(flakes, radius, sigma, drawn["degrees"]).add_(0.5).floor_()
     values = images.float()
     pale = torch.maximum(values, luma(values).mul_(1.5).add_(127.5)).mul_(1 - share)
     return _cut(pale.add_(values.mul_(share)).add_(flakes).add_(flakes.flip(2, 3)))
@@ -178,7 +166,7 @@ def _snow(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
 def _frost(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     share, frost = _at_severity(drawn, [(1, 0.2), (1, 0.3), (0.9, 0.4), (0.85, 0.4), (0.75, 0.45)])
     b, _, h, w = images.shape
-    texture = ice(noise, b, max(h, w))[:, :, :h, :w]
+    texture = filters.ice(noise, b, max(h, w))[:, :, :h, :w]
     return _cut((texture * frost).add_(images.float().mul_(share)))
 
 
@@ -186,7 +174,7 @@ def _frost(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
 def _fog(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     amount, decay = _at_severity(drawn, [(0.2, 3), (0.5, 3), (0.75, 2.5), (1, 2), (1.5, 1.75)])
     b, _, h, w = images.shape
-    clouds = torch.from_numpy(plasma(noise, b, max(h, w), decay)[:, None, :h, :w]).float()
+    clouds = torch.from_numpy(filters.plasma(noise, b, max(h, w), decay)[:, None, :h, :w]).float()
     brightest = images.flatten(1).amax(1).view(b, 1, 1, 1).float()
     return _cut(clouds.mul_(255 * amount).add(images).mul_(brightest / (brightest + 255 * amount)))
 
@@ -220,9 +208,9 @@ def _elastic_transform(images: Tensor, drawn: Magnitudes, noise: Generator) -> T
     if not strength:
         return _cut(values)
     field = torch.from_numpy(noise.uniform(-1, 1, (b, 2, h, w)).astype(np.float32))
-    field = gaussian(field, side * sigma, mode="symmetric", truncate=3).mul_(side * strength)
+    field = filters.gaussian(field, side * sigma, mode="symmetric", truncate=3).mul_(side * strength)
     y, x = _grid(h, w)
-    return _cut(read_at(values, field[:, 0] + x, field[:, 1] + y, "reflect"))
+    return _cut(filters.read_at(values, field[:, 0] + x, field[:, 1] + y, "reflect"))
 
 
 def _points_moved(values: Tensor, moves: NDArray[np.float64]) -> Tensor:
@@ -233,7 +221,7 @@ def _points_moved(values: Tensor, moves: NDArray[np.float64]) -> Tensor:
     back = torch.from_numpy(np.linalg.solve(moved, np.broadcast_to(points, (len(moves), 3, 2)))).float()
     (ax, ay), (bx, by), (cx, cy) = back.permute(1, 2, 0)[..., None, None]
     y, x = _grid(h, w)
-    return read_at(values, ax * x + (bx * y + cx), ay * x + (by * y + cy), "mirror")
+    return filters.read_at(values, ax * x + (bx * y + cx), ay * x + (by * y + cy), "mirror")
 
 
 def _grid(h: int, w: int) -> tuple[Tensor, Tensor]:
@@ -255,14 +243,14 @@ def _pixelate(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
         terms = []
         for k in range(size.max()):
             weight = torch.from_numpy(((k < size) / size)[back].astype(np.float32)).view(-1, *[1] * (3 - dim))
-            terms.append((weight, take(values, dim, np.minimum(low + k, n - 1)[back])))
-        values = weighted_sum(terms).add_(0.5).floor_()
+            terms.append((weight, filters.take(values, dim, np.minimum(low + k, n - 1)[back])))
+        values = filters.weighted_sum(terms).add_(0.5).floor_()
     return to_uint8(values)
 
 
 @_corruption()
 def _jpeg_compression(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
-    return jpeg(images, [_at_severity(drawn, [80, 65, 58, 50, 40])] * len(images))
+    return filters.jpeg(images, [_at_severity(drawn, [80, 65, 58, 50, 40])] * len(images))
 
 
 @_corruption()
@@ -279,14 +267,14 @@ def _spatter(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
         ],
     )
     b, _, h, w = images.shape
-    liquid = gaussian(_normal(noise, (b, 1, h, w)).mul_(scale).add_(mean), sigma)
+    liquid = filters.gaussian(_normal(noise, (b, 1, h, w)).mul_(scale).add_(mean), sigma)
     liquid.mul_(liquid >= floor)
     values = images.float()
     if mud:
-        mask = gaussian((liquid > floor).float(), strength)
+        mask = filters.gaussian((liquid > floor).float(), strength)
         mask.mul_(mask >= 0.8)
         return _cut(values.mul_(1 - mask).add_(mask * per_image(np.array([[63, 42, 20]]))))
-    drops = torch.from_numpy(water(liquid[:, 0].numpy())[:, None])
+    drops = torch.from_numpy(filters.water(liquid[:, 0].numpy())[:, None])
     return _cut(values.add_(drops.mul_(strength) * per_image(np.array([[175, 238, 238]]))))
 
 

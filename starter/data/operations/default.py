@@ -11,13 +11,7 @@ import torch
 from numpy.random import Generator
 from torch import Tensor
 
-from starter.data.operations.kernels import (
-    blend_with_grey,
-    less_square,
-    scale_about,
-    stretch_between_ranks,
-    warp_affine,
-)
+from starter.data.operations import kernels
 from starter.data.operations.operation import Draw, Magnitudes, Operation, compiled, operation, uniform
 from submission.arrays import FloatArray
 
@@ -35,7 +29,7 @@ def _identity(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
 def _autocontrast(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Stretch channels to 0..255 without `cutoff` % of pixels at either end, as `ImageOps.autocontrast`."""
     h, w = images.shape[2:]
-    return compiled(stretch_between_ranks, images, h * w * drawn["cutoff"] // 100)
+    return compiled(kernels.stretch_between_ranks, images, h * w * drawn["cutoff"] // 100)
 
 
 def per_channel(low: float, high: float, share: float) -> Draw:
@@ -53,7 +47,7 @@ def per_channel(low: float, high: float, share: float) -> Draw:
 @_default(per_channel(0.1, 1.9, share=0.2), neutral={"factor": 1})
 def _brightness(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Multiply pixel values by `factor` (b, 3) and round; imgaug cuts fractions off."""
-    return compiled(scale_about, images, drawn["factor"], 0.0)
+    return compiled(kernels.scale_about, images, drawn["factor"], 0.0)
 
 
 def luma(values: Tensor) -> Tensor:
@@ -66,7 +60,7 @@ def luma(values: Tensor) -> Tensor:
 @_default(lambda rng, n: {"factor": rng.uniform(0, 3, n).astype(np.float32)}, neutral={"factor": 1})
 def _color(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Blend with the grey image, as Pillow's `ImageEnhance.Color`."""
-    return compiled(blend_with_grey, images, drawn["factor"], 0.0)
+    return compiled(kernels.blend_with_grey, images, drawn["factor"], 0.0)
 
 
 @_default(
@@ -81,7 +75,7 @@ def _solarize(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
 @_default(per_channel(0.5, 2.0, share=0.5), neutral={"factor": 1})
 def _contrast(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Multiply distances from 127 by `factor` (b, 3) and round; imgaug cuts fractions off."""
-    return compiled(scale_about, images, drawn["factor"], 127.0)
+    return compiled(kernels.scale_about, images, drawn["factor"], 127.0)
 
 
 def _draw_affine(rng: Generator, n: int) -> Magnitudes:
@@ -111,7 +105,7 @@ def inverse_affine(drawn: Magnitudes, height: int, width: int) -> FloatArray:
 def _affine(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Move the images with `applied` true, bilinear, with black from outside; see `inverse_affine`."""
     inverse = inverse_affine(drawn, *images.shape[2:]).astype(np.float32)
-    return compiled(warp_affine, images, inverse, drawn["applied"])
+    return compiled(kernels.warp_affine, images, inverse, drawn["applied"])
 
 
 @_default(uniform(alpha=(0.1, 1), lightness=(0.8, 1.2)), neutral={"alpha": 0})
@@ -119,4 +113,4 @@ def _sharpen(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Filter with (1 - alpha) I + alpha [[-1, -1, -1], [-1, 8 + lightness, -1], [-1, -1, -1]], rounded."""
     alpha, lightness = drawn["alpha"], drawn["lightness"]
     centre = 1 - alpha + alpha * (9 + lightness)
-    return compiled(less_square, images, centre.astype(np.float32), alpha.astype(np.float32))
+    return compiled(kernels.less_square, images, centre.astype(np.float32), alpha.astype(np.float32))

@@ -69,10 +69,8 @@ def _blurred(values: Tensor, weights: FloatArray, mode: str) -> Tensor:
 
 
 def motion_blur(images: Tensor, radius: float, sigma: float, degrees: FloatArray) -> Tensor:
-    """Blur uint8 (b, c, h, w) along half-lines of 2 radius + 1 pixels in directions (b,); float32.
-
-    Weights are half a Gaussian, places are rounded to whole pixels, as in ImageMagick; the edge continues.
-    """
+    """Blur uint8 (b, c, h, w) along half-lines of 2 radius + 1 pixels in directions (b,); float32."""
+    # Weights are half a Gaussian, places are rounded to whole pixels, as in ImageMagick; the edge continues.
     b, c, h, w = images.shape
     steps = np.arange(2 * int(radius) + 1)
     weights = np.exp(-(steps**2) / (2 * sigma**2))
@@ -129,10 +127,7 @@ def jpeg(images: Tensor, qualities: Iterable[int]) -> Tensor:
 
 
 def plasma(noise: Generator, n: int, side: int, decay: float) -> FloatArray:
-    """Returns n cloud textures (n, size, size) in [0, 1]; size is the smallest power of two >= `side`.
-
-    Diamond-square algorithm on a torus; the random offset shrinks by `decay` with every halving.
-    """
+    """Returns n clouds (n, size, size) in [0, 1] by diamond-square on a torus; size is 2^k >= `side`."""
     size = 1 << max(side - 1, 1).bit_length()
     field = np.zeros((n, size, size))
     step, wobble = size, 100.0

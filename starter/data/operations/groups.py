@@ -16,15 +16,9 @@ from numpy.random import Generator
 from torch import Tensor
 from torch.nn.functional import interpolate
 
+from starter.data.operations import kernels
 from starter.data.operations.default import per_channel
 from starter.data.operations.filters import gaussian_each, jpeg, padded, read_at, weighted_sum
-from starter.data.operations.kernels import (
-    add_slopes,
-    blend_with_grey,
-    scale_about,
-    stretch_saturation,
-    turn_hue,
-)
 from starter.data.operations.operation import (
     Magnitudes,
     Operation,
@@ -47,7 +41,7 @@ _group_b = partial(operation, GROUP_B)
 
 @_group_a(uniform(alpha=(0, 0.5)), neutral={"alpha": 0}, variant_of="color")
 def _grayscale(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
-    return compiled(blend_with_grey, images, (1 - drawn["alpha"]).astype(np.float32), 0.5)
+    return compiled(kernels.blend_with_grey, images, (1 - drawn["alpha"]).astype(np.float32), 0.5)
 
 
 @_group_a(uniform(reach=(0.5, 2.5), sigma=(0.25, 0.5)), neutral={"reach": 0}, variant_of="elastic_transform")
@@ -99,10 +93,8 @@ def _triangles(images: Tensor, cells: Tensor, nodes: Tensor) -> Tensor:
 
 
 def _hat(s: Tensor, t: Tensor) -> Tensor:
-    """Returns 1 at a grid point, 0 at the others, linear on the triangles between, s rows and t columns away.
-
-    Cells are cut along the diagonal between the corners with the largest s and the largest t.
-    """
+    """Returns 1 at a grid point, 0 at the others, linear on triangles between, s rows and t columns away."""
+    # Cells are cut along the diagonal between the corners with the largest s and the largest t.
     return (1 - torch.maximum(torch.maximum(s.abs(), t.abs()), (s + t).abs())).clamp_(min=0)
 
 
@@ -179,7 +171,7 @@ def _grain(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
 
 @_group_b(per_channel(0.5, 1.5, share=0.5), neutral={"factor": 1}, variant_of="contrast")
 def _mild_contrast(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
-    return compiled(scale_about, images, drawn["factor"], 127.0)
+    return compiled(kernels.scale_about, images, drawn["factor"], 127.0)
 
 
 def _draw_rain(rng: Generator, n: int) -> Magnitudes:
@@ -272,7 +264,7 @@ def _sharpened(images: Tensor, factor: Tensor) -> Tensor:
 @_group_b(uniform(factor=(0.5, 1.5)), neutral={"factor": 1})
 def _hue(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Multiply H of HSV, in [0, 1), by `factor` and drop whole turns."""
-    return compiled(turn_hue, images, drawn["factor"].astype(np.float32))
+    return compiled(kernels.turn_hue, images, drawn["factor"].astype(np.float32))
 
 
 @_group_b(uniform(alpha=(0, 0.5), relief=(0.5, 1.5)), neutral={"alpha": 0})
@@ -280,7 +272,7 @@ def _emboss(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Filter with (1 - alpha) I + alpha [[-1 - r, -r, 0], [-r, 1, r], [0, r, 1 + r]]; r is the `relief`."""
     alpha, relief = drawn["alpha"], drawn["relief"]
     diagonal, straight = (alpha * (1 + relief)).astype(np.float32), (alpha * relief).astype(np.float32)
-    return compiled(add_slopes, images, padded(images, 1), diagonal, straight)
+    return compiled(kernels.add_slopes, images, padded(images, 1), diagonal, straight)
 
 
 @_group_b(
@@ -291,4 +283,4 @@ def _emboss(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
 def _saturation(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Add `offset` to S of HSV, in 0..255."""
     offsets = (drawn["offset"] / 255).astype(np.float32)
-    return compiled(stretch_saturation, images, 1.0, offsets, 0.5)
+    return compiled(kernels.stretch_saturation, images, 1.0, offsets, 0.5)

@@ -124,10 +124,8 @@ def turn_hue(images: Pixels, factor: FloatArray, out: Pixels) -> None:
 
 @kernel
 def stretch_saturation(images: Pixels, factor: float, offset: FloatArray, above: float, out: Pixels) -> None:
-    """Change S of HSV, in 0..1, to factor * S + `offset` (b,): distances from the largest colour grow with S.
-
-    Grey has hue 0 and so turns red. `above` is added, and fractions are cut off.
-    """
+    """Change S of HSV, in 0..1, to factor * S + `offset` (b,): distances from the top colour grow with S."""
+    # Grey has hue 0 and so turns red. `above` is added, and fractions are cut off.
     times, more, one = np.float32(factor), np.float32(above), np.float32(1)
     for i in range(len(images)):
         pixels, result = images[i].reshape(3, -1), out[i].reshape(3, -1)
@@ -219,10 +217,7 @@ def add_slopes(
 
 @kernel
 def blur(padded: FloatArray, weights: FloatArray, out: FloatArray) -> None:
-    """Blur planes (b, c, h + taps - 1, w + taps - 1) by `weights` (b, taps), down, then across: (b, c, h, w).
-
-    Tap is added after tap in float32; weights of 0 at both ends are skipped.
-    """
+    """Blur planes (b, c, h + taps - 1, ...), down, then across, tap after tap: (b, c, h, w)."""
     h, w = out.shape[2:]
     wide, taps = padded.shape[3], weights.shape[1]
     down, across = np.zeros(h * wide, np.float32), np.zeros((h, wide), np.float32)

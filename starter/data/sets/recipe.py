@@ -200,7 +200,9 @@ class Recipe:
             operation.magnitudes(MAGNITUDES(*key), len(indices), params) for operation, params, key in steps
         ]
         pixels = np.ascontiguousarray(base.images)
-        _keep_freed_memory()
+        # Freeing an untouched block of nearly 32 MB has glibc's malloc reuse freed memory (`mallopt(3)`,
+        # M_MMAP_THRESHOLD): getting large blocks back page by page takes longer than the operations.
+        torch.empty(31 << 20, dtype=torch.uint8)
         for number, start in enumerate(range(0, len(indices), CHUNK)):
             stop = min(start + CHUNK, len(indices))
             noise = [NOISE(*key, number) for _, _, key in steps]
@@ -222,15 +224,6 @@ class Recipe:
         for number, chunk in enumerate(self.chunks(base)):
             images[number * CHUNK : (number + 1) * CHUNK] = chunk.permute(0, 2, 3, 1).numpy()
         return ImageSet(self.name, images, None if base.labels is None else base.labels[indices])
-
-
-def _keep_freed_memory() -> None:
-    """Have glibc's malloc reuse freed memory from now on; no-op without glibc.
-
-    Getting large blocks back from the system page by page takes longer than the operations. Freeing an
-    untouched block of nearly 32 MB raises the threshold to that size (`mallopt(3)`, M_MMAP_THRESHOLD).
-    """
-    torch.empty(31 << 20, dtype=torch.uint8)
 
 
 def _resample_classes(rng: Generator, labels: IntArray, n: int, concentration: float) -> IntArray:

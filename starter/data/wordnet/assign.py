@@ -4,19 +4,11 @@ By similarity, a class is ID if its meaning is close to that of an ID class, els
 al. 2023). Semantic pruning removes all classes from a pool that could be confused with an ID class (Yang et
 al. 2024, ImageNet-OOD, section 3.2 and appendix H, without the manual selection).
 
-The similarities of synsets are NLTK's `path_similarity`, `lch_similarity` and `wup_similarity`, computed for
-all pairs at once from each synset's ancestors. p is the number of edges of the shortest path between two
-synsets by way of a synset above both, q that by way of the deepest synset above both, d the depth of that
-synset + 1, and D = 19 the length of the longest path from a noun to the root:
-
-| measure | formula | range |
-|---|---|---|
-| path | 1 / (1 + p) | (0, 1] |
-| Leacock & Chodorow 1998 | -log((1 + p) / 2D) | (0, log 2D] |
-| Wu & Palmer 1994 | 2d / (2d + q) | (0, 1] |
-
-If another path is shorter than the one by way of the deepest synset, NLTK takes its edges for q: 1 % of Wu &
-Palmer's values differ.
+The similarities of synsets are NLTK's `path_similarity`, 1 / (1 + p), `lch_similarity` (Leacock & Chodorow
+1998), -log((1 + p) / 2D), and `wup_similarity` (Wu & Palmer 1994), 2d / (2d + q): p is the number of edges of
+the shortest path between two synsets by way of a synset above both, q that by way of the deepest one above
+both (NLTK takes a shorter path's, so that 1 % of Wu & Palmer's values differ), d the depth of that one + 1,
+and D = 19 the length of the longest path from a noun to the root.
 """
 
 from collections import Counter
@@ -53,10 +45,7 @@ def wu_palmer(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> 
 
 
 def mean_similarity(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> FloatArray:
-    """Returns the mean of the three measures, in (0, 1]: (n, m). Leacock & Chodorow's is divided by log 2D.
-
-    Source: Recalcati et al. 2023, section IV, which does not say how the measures are scaled.
-    """
+    """Returns the mean of the measures, in (0, 1], Leacock & Chodorow's over log 2D, our choice: (n, m)."""
     edges, palmer = _measured(wordnet, first, second)
     largest = np.log(2 * max(most for _, most in wordnet.depths.values()))
     leacock = 1 - np.log(1.0 + edges) / largest

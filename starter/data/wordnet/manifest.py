@@ -1,20 +1,8 @@
 """Class manifests: tables that assign each class of a candidate source to ID, near or far OOD, or drop it.
 
-A manifest is a CSV file with the columns
-
-| column | |
-|---|---|
-| source | name of the data set that has the class |
-| class | name of the class there, which is the name of its folder of images |
-| synset | its WordNet 3.0 id, empty if it has none |
-| similarity | similarity of its synset to that of the nearest ID class, in [0, 1], or empty |
-| oodness | 0: an ID class, 1: nearly the same meaning, 2: something in common, 3: all others; or empty |
-| assignment | ID, near, far or dropped; if empty, oodness decides |
-| reason | reason of the assignment, in words |
-
-A manifest written by hand needs source, class, and oodness or assignment. Oodness 0 to 3 is that of Recalcati
-et al. (2023, section IV), Toward a Realistic Benchmark for Out-of-Distribution Detection; their benchmark T1
-takes 0 and 1 for ID, T2 takes 2 as well.
+A manifest is a CSV file (docs/how-to/classes.md). Oodness is that of Recalcati et al., Toward a Realistic
+Benchmark for Out-of-Distribution Detection, 2023, section IV: 0 an ID class, 1 nearly the same meaning, 2
+something in common, 3 all others; their benchmark T1 takes 0 and 1 for ID, T2 takes 2 as well.
 """
 
 from collections.abc import Iterable, Sequence
@@ -38,7 +26,7 @@ READINGS = {"": None, "T1": 1, "T2": 2}
 
 @dataclass(frozen=True)
 class ClassEntry:
-    """A class of a manifest; the fields are the columns of the file."""
+    """A class of a manifest; `similarity` is that of its synset to the nearest ID class's, if known."""
 
     source: Annotated[str, Field(min_length=1)]
     name: Annotated[str, Field(min_length=1)]

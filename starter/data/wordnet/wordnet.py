@@ -139,10 +139,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _synset(line: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Returns the synset's id, words and hypernyms from a line of data.noun.
-
-    Its fields are offset, file, type, words (hexadecimal count), pointers (count), gloss.
-    """
+    """Returns id, words and hypernyms of a line: offset, file, type, words (hex count), pointers, gloss."""
     fields = line.partition(" | ")[0].split()
     end = 4 + 2 * int(fields[3], 16)
     pointers = fields[end + 1 : end + 1 + 4 * int(fields[end])]

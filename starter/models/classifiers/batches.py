@@ -1,18 +1,4 @@
-"""Batches: the images and labels in what a loader gives, and the logits in what a network returns.
-
-| a loader gives | images | labels |
-|---|---|---|
-| a tensor or array | all of it | none |
-| a tuple or list | its first item | its second, if there is one |
-| a dictionary | the first of `IMAGES` that it has | the first of `LABELS` |
-
-| a network returns | logits |
-|---|---|
-| a tensor or array | all of it |
-| a dictionary | the first of `LOGITS` that it has |
-| an object with `.logits` | these |
-| a tuple or list | the first array that a linear layer gives, else the first array |
-"""
+"""Batches: the images and labels in what a loader gives, and the logits in what a network returns."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -67,9 +53,9 @@ def run_batches(
 
 
 def logits_of(output: Any, calls: Sequence[Call] = (), who: str = "the model") -> Tensor:
-    """Returns the logits in what a network or a function returned; see the table above.
+    """Returns the logits in what a network or a function returned, of any shape; messages begin with `who`.
 
-    `calls` are those of the network's linear layers. Messages begin with `who`. The shape is not checked.
+    Of several arrays they are the first that one of the `calls` of linear layers gave, else the first.
     """
     if isinstance(output, Mapping):
         inside = next((output[name] for name in LOGITS if name in output), None)
@@ -91,7 +77,7 @@ def logits_of(output: Any, calls: Sequence[Call] = (), who: str = "the model") -
 
 
 def images_and_labels(batch: Any) -> Batch:
-    """Returns the images and the labels, None without, in what a loader gives; see the table above."""
+    """Returns the images and the labels, None without, in what a loader gives."""
     labels = None
     if isinstance(batch, Mapping):
         images = next((batch[name] for name in IMAGES if name in batch), None)

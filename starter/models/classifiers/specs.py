@@ -73,10 +73,8 @@ _PREFIXES = tuple(f"{library}:" for library in (*LIBRARIES, CLIP))
 
 
 def user_function(spec: str, example: str, does: str) -> Callable[..., object]:
-    """Import the function that ``module:function`` names; messages show the `example` and what it `does`.
-
-    The working folder is last on the import path: a file there cannot take an installed module's place.
-    """
+    """Import the function that ``module:function`` names; messages show the `example` and what it `does`."""
+    # The working folder is last on the import path: a file there cannot take an installed module's place.
     module, _, name = spec.partition(":")
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))

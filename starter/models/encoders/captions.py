@@ -132,10 +132,7 @@ def _meanings(kind: int, rng: Generator) -> IntArray:
 
 
 def drawn(meanings: IntArray, style: Sequence[int], rng: Generator) -> Pixels:
-    """Draw uint8 images (n, 32, 32, 3) of digits, of one script or one kind of picture, without operations.
-
-    `meanings` (n,) are indices into `PHRASES`' first attribute, `style` those of face, backdrop and look.
-    """
+    """Draw uint8 images (n, 32, 32, 3) of meanings (n,) by the indices of face, backdrop and look."""
     n, other = len(meanings), int(meanings[0]) - len(CLASSES)
     look = replace(list(LOOKS.values())[style[2]], backdrops=(BACKDROPS[style[1]],))
     if other >= 0:

@@ -12,12 +12,7 @@ from torch.nn.functional import interpolate
 
 from starter.models.classifiers.engine import Runner
 from starter.models.classifiers.networks.body import BodyNetwork
-from starter.models.classifiers.networks.libraries import (
-    library_network,
-    maker,
-    pretrained_state,
-    unlogged,
-)
+from starter.models.classifiers.networks.libraries import library_network, maker, pretrained_state, unlogged
 from starter.models.classifiers.networks.network import Part
 from starter.models.classifiers.specs import CLIP, ZERO_SHOT, Spec, user_function
 from starter.models.classifiers.weights import WeightsFile
@@ -78,10 +73,8 @@ def load_image_encoder(
 
 
 def check_known(text: str) -> None:
-    """Refuse an encoder that a competition may not name: it names what the kit or a library knows by name.
-
-    A path or an address would make a library read, and perhaps run, what lies there.
-    """
+    """Refuse an encoder that a competition may not name: it names what the kit or a library knows by name."""
+    # A path or an address would make a library read, and perhaps run, what lies there.
     spec = Spec.parse(text)
     if spec.library == CLIP:
         known = spec.name in _open_clip().list_models()

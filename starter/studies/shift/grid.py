@@ -34,10 +34,7 @@ _BLOCK = 1 << 25
 def kth_distance(
     queries: FloatArray, reference: FloatArray, k: int = NEIGHBOUR, device: str = "cpu"
 ) -> FloatArray:
-    """Returns the exact cosine distance of queries (n, l) to the k-th nearest of the reference (m, l): (n,).
-
-    A row of zeros has distance 1 from everything, as in scikit-learn.
-    """
+    """Returns the exact cosine distance (of zeros 1) of queries (n, l) to the k-th nearest (m, l): (n,)."""
     if not 1 <= k <= len(reference):
         raise UnusableInput(f"the distance to ID image {k} needs that many ID images, got {len(reference)}")
     known, found = _unit(reference, device), np.empty(len(queries), np.float32)
@@ -69,11 +66,9 @@ class ShiftGrid:
 
     @classmethod
     def of(cls, degrees: FloatArray) -> "ShiftGrid":
-        """Returns the grid of images with these semantic and covariate degrees (2, n).
-
-        Levels are equal intervals from the 1st to the 99th percentile: a few far images do not stretch them.
-        """
+        """Returns the grid of images with these semantic and covariate degrees (2, n)."""
         degrees = degrees.astype(np.float64)
+        # Levels are equal intervals, which a few far images do not stretch.
         low, high = np.quantile(degrees, (0.01, 0.99), axis=1)
         edges = np.linspace(low, high, LEVELS + 1, axis=1)
         found = [np.digitize(*axis) - 1 for axis in zip(degrees, edges, strict=True)]
@@ -173,10 +168,7 @@ def curve_table(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def trend_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """Returns correlation and sensitivity (points per level) of each metric and detector along either axis.
-
-    These are the paper's tables 1, 2 and 4 to 7 (eqs. 5 and 6), those that end in "_fitted" by `effects`.
-    """
+    """Returns correlation and sensitivity (points a level) by axis, "_fitted" by `effects` (eqs. 5, 6)."""
     rows = []
     for metric in METRICS:
         for name, found in maps(cells, metric).items():

@@ -26,20 +26,7 @@ from starter.data.sources.glyphs.digits import CLASSES, NATURAL, natural_set
 from starter.data.sources.oodsets import load_ood_sets, without_shared
 from starter.data.sources.sources import load_source
 from starter.observing.detectors import DETECTORS
-from starter.studies.shift.grid import (
-    AXES,
-    LEAST,
-    LEVELS,
-    METRICS,
-    ShiftGrid,
-    along,
-    cell_table,
-    curve_table,
-    edge_table,
-    maps,
-    shift_degrees,
-    trend_table,
-)
+from starter.studies.shift import grid
 from starter.studies.shift.laid import measured_degrees, open_laid, read_laid
 from starter.studies.study import Study
 from submission import Competition, UnusableInput
@@ -48,7 +35,7 @@ from submission.files import digest_of
 from submission.random import GRID_HALVES, GRID_IMAGES, SANITY
 from submission.tracks import TRACKS
 
-TITLES = {metric: TRACKS["ood"].metrics[metric] for metric in METRICS}
+TITLES = {metric: TRACKS["ood"].metrics[metric] for metric in grid.METRICS}
 ACROSS = 6
 """Number of heat maps side by side."""
 
@@ -198,21 +185,21 @@ def grid_study(
     scorer = DetectorSubject.open(sets, classifier, device=device, detectors=list(detectors or DETECTORS))
     ind, renderings = grid_images(sets, shifts)
     degrees = measured_degrees(renderings, sets.train_ref, *pair, scorer.observer.cache, device)
-    grid = ShiftGrid.of(degrees)
+    levels = grid.ShiftGrid.of(degrees)
     known = FromRecipe.whole(ind)
     scorer.observe([known, *renderings])
     scores = {
         name: np.concatenate([scorer.scores(name, each) for each in renderings]) for name in scorer.detectors
     }
-    cells = cell_table({name: scorer.scores(name, known) for name in scorer.detectors}, scores, grid)
+    cells = grid.cell_table({name: scorer.scores(name, known) for name in scorer.detectors}, scores, levels)
     tables = {
         "cells": cells,
-        "curves": curve_table(cells),
-        "edges": edge_table(grid),
-        "trends": trend_table(cells),
+        "curves": grid.curve_table(cells),
+        "edges": grid.edge_table(levels),
+        "trends": grid.trend_table(cells),
     }
-    figures = {"counts": partial(counts_figure, grid.counts)}
-    for metric in METRICS:
+    figures = {"counts": partial(counts_figure, levels.counts)}
+    for metric in grid.METRICS:
         figures[f"map_{metric}"] = partial(maps_figure, cells, metric)
         figures[f"curve_{metric}"] = partial(curves_figure, cells, metric)
     return Study(tables, figures, grid_text(tables), competition.out / "grid")
@@ -222,21 +209,21 @@ def grid_text(tables: Mapping[str, pd.DataFrame]) -> str:
     """Returns a table of the trends of AUROC, as text for a terminal."""
     cells, trends = tables["cells"], tables["trends"]
     counts = cells[cells["detector"] == cells["detector"].iloc[0]]["images"]
-    shown = ["detector", *(f"{axis}_{what}" for axis in AXES for what in ("correlation", "sensitivity"))]
-    table = trends.loc[trends["metric"] == METRICS[0], shown]
+    shown = ["detector", *(f"{axis}_{what}" for axis in grid.AXES for what in ("correlation", "sensitivity"))]
+    table = trends.loc[trends["metric"] == grid.METRICS[0], shown]
     text = table.to_string(index=False, float_format=lambda value: f"{value:.2f}", na_rep="N/A")
     return (
         f"{counts.sum():,} shifted images in {(counts > 0).sum()} of {counts.size} cells, "
-        f"{((counts > 0) & (counts < LEAST)).sum()} of them with fewer than {LEAST} (N/A)\n\n"
-        f"{TITLES[METRICS[0]]}: correlation with the level, and points a level (sensitivity)\n\n{text}"
+        f"{((counts > 0) & (counts < grid.LEAST)).sum()} of them with fewer than {grid.LEAST} (N/A)\n\n"
+        f"{TITLES[grid.METRICS[0]]}: correlation with the level, and points a level (sensitivity)\n\n{text}"
     )
 
 
 def maps_figure(cells: pd.DataFrame, metric: str) -> Drawn:
     """Returns a map in % for each detector; nan is N/A (figures 5, 7, 10-12, 14, 16, 18 of Long et al.)."""
-    panels = maps(cells, metric)
+    panels = grid.maps(cells, metric)
     figure, axes = new_panels(
-        len(panels), ACROSS, width=0.32 * LEVELS, height=0.32 * LEVELS, right=1.5, above=0.5
+        len(panels), ACROSS, width=0.32 * grid.LEVELS, height=0.32 * grid.LEVELS, right=1.5, above=0.5
     )
     for each, (title, found) in zip(axes, panels.items(), strict=False):
         texts = np.where(np.isnan(found), "N/A", np.vectorize("{:.0f}".format)(100 * found))
@@ -248,13 +235,15 @@ def maps_figure(cells: pd.DataFrame, metric: str) -> Drawn:
 
 def curves_figure(cells: pd.DataFrame, metric: str) -> Drawn:
     """Returns detectors' means in % at each level of either axis (figures 6, 8, 13, 15, 17, 19)."""
-    panels = maps(cells, metric)
+    panels = grid.maps(cells, metric)
     figure = new_figure(11, max(4.2, 0.2 * len(panels)))
     both = figure.subplots(1, 2, sharey=True)
-    for axes, axis in zip(both, AXES, strict=True):
+    for axes, axis in zip(both, grid.AXES, strict=True):
         for number, (name, found) in enumerate(panels.items()):
-            values, colour = 100 * along(found, axis), matplotlib.colormaps["tab20"](number % 20)
-            axes.plot(np.arange(1, LEVELS + 1), values, marker="o", markersize=3, label=name, color=colour)
+            values, colour = 100 * grid.along(found, axis), matplotlib.colormaps["tab20"](number % 20)
+            axes.plot(
+                np.arange(1, grid.LEVELS + 1), values, marker="o", markersize=3, label=name, color=colour
+            )
         axes.set(xlabel=f"{axis} shift level", ylabel=f"{TITLES[metric]}, %")
     figure.legend(*both[0].get_legend_handles_labels(), loc="outside right center", fontsize=7)
     return figure
@@ -262,7 +251,7 @@ def curves_figure(cells: pd.DataFrame, metric: str) -> Drawn:
 
 def counts_figure(counts: IntArray) -> Drawn:
     """Returns a map of the number of images in each cell (figure 9 of Long et al.)."""
-    figure = new_figure(0.55 * LEVELS + 1.5, 0.45 * LEVELS + 0.8)
+    figure = new_figure(0.55 * grid.LEVELS + 1.5, 0.45 * grid.LEVELS + 0.8)
     logarithms = np.log10(np.maximum(counts, 1).astype(np.float64))
     texts = np.vectorize("{:,}".format)(counts)
     _map(figure.subplots(), logarithms, texts, (0.0, max(float(logarithms.max()), 1.0)), size=7)
@@ -275,9 +264,9 @@ def _map(
     """Draw and return one heat map with a text in each cell; nan is grey."""
     image = axes.imshow(np.ma.masked_invalid(values), cmap="viridis", vmin=ends[0], vmax=ends[1])
     axes.set_facecolor("#d8dee4")
-    levels = [str(level) for level in range(1, LEVELS + 1)]
-    axes.set_xticks(range(LEVELS), levels, fontsize=6)
-    axes.set_yticks(range(LEVELS), levels, fontsize=6)
+    levels = [str(level) for level in range(1, grid.LEVELS + 1)]
+    axes.set_xticks(range(grid.LEVELS), levels, fontsize=6)
+    axes.set_yticks(range(grid.LEVELS), levels, fontsize=6)
     axes.set_xlabel("semantic shift level", fontsize=6)
     axes.set_ylabel("covariate shift level", fontsize=6)
     for place in np.ndindex(values.shape):
@@ -309,8 +298,8 @@ def measure_degrees(
     reference, tables = matrix.decompose(eyes.encode_images(known.images)), []
     for each in sets:
         halves = matrix.decompose(eyes.encode_images(each.render()))
-        degrees = dict(zip(AXES, shift_degrees(halves, reference, device), strict=True))
+        degrees = dict(zip(grid.AXES, grid.shift_degrees(halves, reference, device), strict=True))
         tables.append(pd.DataFrame({"set": each.name, "row": range(len(each)), **degrees}))
     table = pd.concat(tables, ignore_index=True)
-    means = table.groupby("set", sort=False)[list(AXES)].mean().round(3)
+    means = table.groupby("set", sort=False)[list(grid.AXES)].mean().round(3)
     return Study({"degrees": table}, {}, means.to_string(), Path("degrees"))

@@ -99,10 +99,8 @@ class Typeface:
 
 @cache
 def typeface(name: str) -> Typeface:
-    """Returns the typeface of a name: a key of `FONT_FILES` or of `DRAWN`.
-
-    "opencv" is the face of ``cv2.putText``: Hershey's strokes up to OpenCV 4, Rubik from OpenCV 5.
-    """
+    """Returns the typeface of a name: a key of `FONT_FILES` or of `DRAWN`."""
+    # "opencv" is the face of ``cv2.putText``: Hershey's strokes up to OpenCV 4, Rubik from OpenCV 5.
     return _typeface(_font_shapes(FONT_FILES[name]) if name in FONT_FILES else DRAWN[name]())
 
 
@@ -114,10 +112,8 @@ def script(characters: str) -> Typeface:
 
 @cache
 def handwriting(start: int, stop: int) -> Typeface:
-    """Returns rows `start` to `stop` (of 1,797) of scikit-learn's handwritten digits, enlarged from 8 x 8.
-
-    Neighbouring rows share writers: disjoint ranges that are far apart have few or none in common.
-    """
+    """Returns rows `start` to `stop` (of 1,797) of scikit-learn's handwritten digits, enlarged from 8 x 8."""
+    # Neighbouring rows share writers: disjoint ranges that are far apart have few or none in common.
     bunch = load_digits()
     margin = (_CANVAS - _DRAWN) // 2
     masks = np.zeros((stop - start, _CANVAS, _CANVAS), np.uint8)

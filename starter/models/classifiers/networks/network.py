@@ -38,10 +38,8 @@ class Network(nn.Module, ABC):
         return features if self.head is None else self.head(features)
 
     def folded(self) -> "Network":
-        """Returns a copy with each BatchNorm2d that alone reads a convolution merged into it.
-
-        No module with weights may be called twice in one pass.
-        """
+        """Returns a copy with each BatchNorm2d that alone reads a convolution merged into it."""
+        # No module with weights may be called twice in one pass.
         root = Part(copy.deepcopy(self), "stages")  # each map is an output, so that none is merged away
         modules = dict(root.named_modules())
         for node in Tracer().trace(root).nodes:
