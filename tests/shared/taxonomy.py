@@ -115,11 +115,8 @@ def nltk_reader():
 
     class Reader(WordNetCorpusReader):
         def open(self, file):
-            return (
-                io.StringIO("".join(f"{i:02d}\t{i}\t0\n" for i in range(45)))
-                if file == "lexnames"
-                else super().open(file)
-            )
+            made_up = "".join(f"{i:02d}\t{i}\t0\n" for i in range(45))
+            return io.StringIO(made_up) if file == "lexnames" else super().open(file)
 
         def map_wn(self, version="wordnet"):
             return None
