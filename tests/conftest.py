@@ -18,40 +18,23 @@ from submission.solution import SolutionRow, write_solution
 hypothesis.settings.register_profile("unseen", deadline=None, max_examples=30)
 hypothesis.settings.load_profile("unseen")
 
-TARGETS = {
-    "cnn/test_0001": 0.9,
-    "cnn/test_0002": 0.7,
-    "cnn/test_0003": 0.5,
-    "cnn/test_0004": 0.3,
-    "vit:b/test_0001": 0.8,
-    "vit:b/test_0002": 0.8,
-    "vit:b/test_0003": 0.6,
-    "vit:b/test_0004": 0.1,
-}
+IDS = [f"{subject}/test_000{number}" for subject in ("cnn", "vit:b") for number in (1, 2, 3, 4)]
+TARGETS = dict(zip(IDS, (0.9, 0.7, 0.5, 0.3, 0.8, 0.8, 0.6, 0.1), strict=True))
 
 
 @pytest.fixture
 def fields(tmp_path: Path) -> dict[str, object]:
     """The fields of a competition that nothing was written of."""
     return {
-        "root": tmp_path / "comp",
-        "name": "Two classifiers",
-        "track": "accuracy",
-        "visibility": "practice",
-        "source": "glyphs",
-        "classes": ("0", "1", "2"),
-        "image_size": (32, 24),
-        "subjects": ("cnn", "vit:b"),
+        **dict(root=tmp_path / "comp", name="Two classifiers", track="accuracy", visibility="practice"),
+        **dict(source="glyphs", classes=("0", "1", "2"), image_size=(32, 24), subjects=("cnn", "vit:b")),
+        **dict(precision="float32", seed=0, files={}, decimals=2),
         "sizes": {
             "train": {"train_2": 500, "train_1": 500},
             "val": {"val_b": 100, "val_a": 200},
             "test": {"test_0001": 100, "test_0002": 100, "test_0003": 400, "test_0004": 400},
         },
-        "precision": "float32",
-        "seed": 0,
         "settings": {"train_sets": 2, "classifiers": ["cnn", "vit:b"], "test_from": None},
-        "files": {},
-        "decimals": 2,
     }
 
 
@@ -77,35 +60,22 @@ def ood_competition(fields: dict[str, object]) -> Competition:
     draft = Competition(**{**fields, "track": "ood", "subjects": OOD_SUBJECTS})  # type: ignore[arg-type]
     names = draft.ids("test")
     for part, file in NOISE.items():
-        write_predictions(
-            draft.root / ("public" if part == "val" else ".") / file,
-            dict.fromkeys(draft.ids(part), 0.02),
-            column="deviation",
-        )
+        path = draft.root / ("public" if part == "val" else ".") / file
+        write_predictions(path, dict.fromkeys(draft.ids(part), 0.02), column="deviation")
     return _written(draft, {name: (1 + i) / (1 + len(names)) for i, name in enumerate(names)})
 
 
 def _written(draft: Competition, solution: dict[str, float]) -> Competition:
     """The files of a competition with these hidden targets; two of the four test sets are public."""
-    values = itertools.cycle((0.1, 0.2, 0.3, 0.5))
-    write_predictions(
-        draft.public / "val" / "targets.csv",
-        dict(zip(draft.ids("val"), values, strict=False)),
-        column="target",
-    )
+    targets = dict(zip(draft.ids("val"), itertools.cycle((0.1, 0.2, 0.3, 0.5)), strict=False))
+    write_predictions(draft.public / "val" / "targets.csv", targets, column="target")
     write_sample(draft.public / "sample_submission.csv", draft.ids("test"))
-    rows = [
-        SolutionRow(
-            id=name,
-            prediction=target,
-            usage="Public" if place in ("test_0001", "test_0003") else "Private",
-            subject=subject,
-            set=place,
-            group="new" if place in ("test_0003", "test_0004") else "seen",
-        )
-        for name, target in solution.items()
-        for subject, place in [split_id(name)]
-    ]
+    rows = []
+    for name, target in solution.items():
+        subject, place = split_id(name)
+        usage = "Public" if place in ("test_0001", "test_0003") else "Private"
+        group = "new" if place in ("test_0003", "test_0004") else "seen"
+        rows.append(SolutionRow(name, target, usage, subject=subject, set=place, group=group))
     write_solution(draft.private / "solution.csv", rows)
     names = ("val/targets.csv", "sample_submission.csv", "val/noise.csv")
     files = {name: sha256(draft.public / name) for name in names if (draft.public / name).is_file()}

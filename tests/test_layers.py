@@ -76,25 +76,14 @@ def test_a_scoring_host_needs_four_packages(contest, monkeypatch):
     monkeypatch.chdir(contest.root.parent)
     for part in ("test", "val"):
         write_predictions(Path(f"{part}.csv"), dict.fromkeys(contest.ids(part), 0.5))
-    team = ["--team", "a team"]
-    commands = [
-        [0, "--help"],
-        [0, "classes", "--help"],
-        [0, "validate", "contest", "test.csv"],
-        [0, "score", "contest", "test.csv", *team],
-        [0, "score", "contest", "val.csv", "--val"],
-        [0, "select", "contest", *team, "1"],
-        [0, "history", "contest"],
-        [0, "rescore", "contest", "--void", "test_0003", "--reason", "mislabelled"],
-        [0, "verify", "contest"],
-        [0, "leaderboard", "contest"],
-        [0, "compare", "test.csv"],
-        [0, "pack", "contest"],
-        [0, "export", "codabench", "contest", "codabench"],
-        [0, "export", "kaggle", "contest", "kaggle"],
-        [0, "backup", "contest", "backup.zip"],
-        [2, "audit", "contest"],
-    ]
+    lines = (
+        *("--help", "classes --help", "validate contest test.csv", "score contest test.csv --team mine"),
+        *("score contest val.csv --val", "select contest --team mine 1", "history contest"),
+        *("rescore contest --void test_0003 --reason mislabelled", "verify contest", "leaderboard contest"),
+        *("compare test.csv", "pack contest", "export codabench contest codabench"),
+        *("export kaggle contest kaggle", "backup contest backup.zip"),
+    )
+    commands = [*([0, *line.split()] for line in lines), [2, "audit", "contest"]]
     text = run_without(commands, present={*HOST, "submission", "leaderboard", "starter", "unseen"})
     assert "the ledger is unaltered" in text
 
@@ -112,13 +101,8 @@ def test_a_scoring_host_is_told_in_a_line_what_a_command_needs(contest, monkeypa
         if path.name.partition("-")[0].partition(".")[0].lower() in {*HOST, "unseen"}:
             (host / path.name).symlink_to(path)
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{host.absolute()}"}
-    done = subprocess.run(
-        [sys.executable, "-S", "-m", "unseen", *command.split()],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = [sys.executable, "-S", "-m", "unseen", *command.split()]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     *_, line = done.stderr.splitlines()
     needed = line.partition(": pip install ")[2].split()
@@ -129,19 +113,12 @@ def test_a_scoring_host_is_told_in_a_line_what_a_command_needs(contest, monkeypa
 
 def test_commands_that_print_text_load_no_torch(contest, monkeypatch):
     monkeypatch.chdir(contest.root.parent)
-    commands = [
-        [0, "methods"],
-        [0, "methods", "--track", "ood"],
-        [0, "new-method", "own_way"],
-        [2, "predict", "nowhere"],
-        [2, "predict", "contest", "atk"],
-        [2, "report", "contest", "atk"],
-        [2, "predict", "contest", "atc", "--set", "atc"],
-        [2, "build"],
-        [0, "build", "--help"],
-        [0, "predict", "--help"],
-    ]
-    text = run_without(commands, absent={"torch", "torchvision", "lightgbm"})
+    right = ("methods", "methods --track ood", "new-method own_way", "build --help", "predict --help")
+    wrong = ("predict nowhere", "predict contest atk", "report contest atk", "predict contest atc --set atc")
+    ends = (*((0, line) for line in right), *((2, line) for line in (*wrong, "build")))
+    text = run_without(
+        [[code, *line.split()] for code, line in ends], absent={"torch", "torchvision", "lightgbm"}
+    )
     assert "ora-a.iterations=" in text
     assert "did you mean atc?" in text
     assert "is not installed" not in text
@@ -155,9 +132,8 @@ def test_no_pickle_eval_or_extractall():
             calls = [node.func for node in tree if isinstance(node, ast.Call)]
             names = {func.id for func in calls if isinstance(func, ast.Name)}
             assert not names & {"eval", "exec"}, module
-            assert not any(isinstance(func, ast.Attribute) and func.attr == "extractall" for func in calls), (
-                module
-            )
+            attributes = {func.attr for func in calls if isinstance(func, ast.Attribute)}
+            assert "extractall" not in attributes, module
 
 
 LATE = """

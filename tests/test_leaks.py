@@ -35,12 +35,8 @@ def participant(organizer, tmp_path_factory):
 
 def test_the_archive_holds_nothing_private(organizer, participant):
     assert not participant.private.exists()
-    assert {path.name for path in participant.root.iterdir()} == {
-        "public",
-        "README.md",
-        "card.md",
-        "croissant.json",
-    }
+    names = {path.name for path in participant.root.iterdir()}
+    assert names == {"public", "README.md", "card.md", "croissant.json"}
     files = [path for path in participant.public.rglob("*") if path.is_file() and path.suffix != ".npz"]
     text = b"".join(path.read_bytes() for path in files)
     record = json.loads((organizer.private / "build.json").read_text())

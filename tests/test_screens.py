@@ -8,6 +8,7 @@ variable UNSEEN_SCREENS names, or in ``screens`` below pytest's temporary folder
 import os
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -72,10 +73,6 @@ def _board(folder: Path, *_: object, ended: datetime | None = None) -> Path:
     return publish(competition, ended).html
 
 
-def _ended_board(folder: Path, *_: object) -> Path:
-    return _board(folder, ended=START + timedelta(days=10))
-
-
 def _report(folder: Path, asked: Callable[[str], object]) -> Path:
     chosen = {name: BASELINES[name] for name in ("constant", "confscore", "atc", "fd", "doc", "cot")}
     return write_report(run_report(asked("built"), chosen), folder)[0]  # type: ignore[arg-type]
@@ -96,13 +93,8 @@ def _estimate(folder: Path, *_: object) -> Path:
     return write_estimation(estimate(days["Monday"], labels, days), folder)[0]
 
 
-PAGES = {
-    "board-running": _board,
-    "board-ended": _ended_board,
-    "report": _report,
-    "report-ood": _ood_report,
-    "estimate": _estimate,
-}
+BOARDS = {"board-running": _board, "board-ended": partial(_board, ended=START + timedelta(days=10))}
+PAGES = {**BOARDS, "report": _report, "report-ood": _ood_report, "estimate": _estimate}
 """What makes each page."""
 
 

@@ -40,14 +40,6 @@ def six(observation, source, repvgg):
     return table
 
 
-def scaled(table, ends, learnt):
-    low, high = ends
-    if not learnt:
-        low, high = table.min(axis=0), table.max(axis=0)
-        low[2], high[2] = ends[0][2], ends[1][2]
-    return np.clip((table - low) / (high - low), 0, 1)
-
-
 def mlp(weights, x):
     places = sorted({int(name.split(".")[1]) for name in weights})
     for i in places[:-1]:
@@ -75,10 +67,11 @@ FORWARD = {"Mlp": mlp, "Attention": attention}
 
 def expected(oracle, meta, observation):
     source, repvgg = meta.source, meta.source.classifier.arch.startswith("repvgg")
-    learnt = [six(each, source, repvgg) for each in meta.sets]
-    rows = np.concatenate(learnt)
-    ends = rows.min(axis=0), rows.max(axis=0)
-    rows = scaled(six(observation, source, repvgg), ends, learnt=False)
+    learnt = np.concatenate([six(each, source, repvgg) for each in meta.sets])
+    rows = six(observation, source, repvgg)
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    low[2], high[2] = learnt[:, 2].min(), learnt[:, 2].max()  # FD is one number a set
+    rows = np.clip((rows - low) / (high - low), 0, 1)
     found = []
     for network in oracle.networks_:
         weights = {name: each.double().numpy() for name, each in network.state_dict().items()}

@@ -17,12 +17,8 @@ def s3_server() -> Iterator[dict[str, str]]:
     running.start()
     try:
         host, port = running.get_host_and_port()
-        found = {
-            "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-            "AWS_ACCESS_KEY_ID": "key",
-            "AWS_SECRET_ACCESS_KEY": "secret",
-            "AWS_DEFAULT_REGION": "us-east-1",
-        }
+        keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
+        found = {"AWS_ENDPOINT_URL": f"http://{host}:{port}", "AWS_DEFAULT_REGION": "us-east-1", **keys}
         with pytest.MonkeyPatch.context() as patch:
             for name, value in found.items():
                 patch.setenv(name, value)

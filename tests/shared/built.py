@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -191,19 +192,8 @@ def settings(weights: Path) -> Callable[..., "Settings"]:
 
     from asked import accuracy_settings
 
-    def changed(**changes: object) -> "Settings":
-        settings: dict[str, object] = {
-            "classifiers": (f"tiny={weights}",),
-            "train_sets": 12,
-            "val_sets": 6,
-            "test_sets": 12,
-            "set_size": 60,
-            "ops_per_set": (1, 3),
-            **changes,
-        }
-        return accuracy_settings(**settings)
-
-    return changed
+    sizes = {"train_sets": 12, "val_sets": 6, "test_sets": 12, "set_size": 60, "ops_per_set": (1, 3)}
+    return partial(accuracy_settings, classifiers=(f"tiny={weights}",), **sizes)
 
 
 @pytest.fixture(scope="session")
@@ -238,20 +228,9 @@ def mix_settings(weights: Path, ood_folder: Path) -> Callable[..., "Settings"]:
 
     from asked import ood_settings
 
-    def changed(**changes: object) -> "Settings":
-        settings: dict[str, object] = {
-            "classifiers": (f"tiny={weights}",),
-            "ood": str(ood_folder),
-            "train_sets": 12,
-            "val_sets": 4,
-            "test_sets": 8,
-            "set_size": 80,
-            "detectors": ("msp", "energy"),
-            **changes,
-        }
-        return ood_settings(**settings)
-
-    return changed
+    sizes = {"train_sets": 12, "val_sets": 4, "test_sets": 8, "set_size": 80}
+    chosen = {"classifiers": (f"tiny={weights}",), "detectors": ("msp", "energy"), **sizes}
+    return partial(ood_settings, ood=str(ood_folder), **chosen)
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """A competition of enough made-up sets for intervals: 24 public and 36 private ones, two to a family."""
 
+import itertools
 import json
 from pathlib import Path
 
@@ -15,34 +16,19 @@ PUBLIC = SETS[:24]
 def large_competition(root: Path, **rules: object) -> Competition:
     """Made without images, from a fixed seed."""
     fields = {
-        "name": "large",
-        "track": "accuracy",
-        "visibility": "practice",
-        "source": "none",
-        "classes": ("0", "1"),
-        "image_size": (8, 8),
-        "subjects": ("cnn",),
+        **dict(name="large", track="accuracy", visibility="practice", source="none", precision="float32"),
+        **dict(classes=("0", "1"), image_size=(8, 8), subjects=("cnn",), seed=0, settings={}, files={}),
         "sizes": {"train": {"train_0001": 500}, "val": {}, "test": dict.fromkeys(SETS, 500)},
-        "precision": "float32",
-        "seed": 0,
-        "settings": {},
-        "files": {},
         **rules,
     }
     draft = Competition(root=root, **fields)  # type: ignore[arg-type]
     rng = np.random.default_rng(0)
-    rows = [
-        SolutionRow(
-            id=f"{subject}/{name}",
-            prediction=round(float(rng.uniform(0.3, 0.95)), 3),
-            usage="Public" if name in PUBLIC else "Private",
-            subject=subject,
-            set=name,
-            group="seen" if number % 2 else "new",
-        )
-        for subject in draft.subjects
-        for number, name in enumerate(SETS)
-    ]
+    rows = []
+    for subject, (number, name) in itertools.product(draft.subjects, enumerate(SETS)):
+        where = {"subject": subject, "set": name, "group": "seen" if number % 2 else "new"}
+        truth = round(float(rng.uniform(0.3, 0.95)), 3)
+        usage = "Public" if name in PUBLIC else "Private"
+        rows.append(SolutionRow(f"{subject}/{name}", truth, usage, **where))
     write_solution(draft.private / "solution.csv", rows)
     records = [
         {"recipe": json.dumps({"name": name}), "family": f"family {number // 4 * 2 + number % 2}"}

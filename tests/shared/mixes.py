@@ -16,14 +16,8 @@ def mix(scores, metric="fpr95", name="m", logits=None):
 def source(scores):
     """A source whose reference has these scores."""
     seen = Observation("reference", "c", np.zeros((len(scores), 3), np.float32))
-    return Source(
-        seen,
-        np.zeros(len(scores), int),
-        seen,
-        np.zeros((3, 4)),
-        np.zeros(3),
-        scores=np.asarray(scores, float),
-    )
+    labels, values = np.zeros(len(scores), int), np.asarray(scores, float)
+    return Source(seen, labels, seen, np.zeros((3, 4)), np.zeros(3), scores=values)
 
 
 def gaussian_mixes(sets=60, n=300, seed=0, unit=1.0, start=0.0, share=(0.2, 0.8)):

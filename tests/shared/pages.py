@@ -100,12 +100,8 @@ def run_line(line: str, folder: Path) -> str:
     if script := re.fullmatch(r"python (\w+\.py)", line):
         runpy.run_path(str(folder / script[1]), run_name="__main__")
         return ""
-    python = str(Path(sys.executable).parent)
-    environment = {
-        **os.environ,
-        "PATH": os.pathsep.join((python, os.environ["PATH"])),
-        "PYTHONPATH": str(ROOT),
-    }
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
     script = f'unseen() {{ python -m unseen "$@"; }}\n{line}'
     done = subprocess.run(
         ["bash", "-ec", script], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
@@ -139,12 +135,10 @@ def unknown(command: str) -> str:
     options = {word.partition("=")[0] for word in words if word.startswith("--")}
     if words[0] == "python":
         script = ROOT / words[1]
-        known = script.read_text(encoding="utf-8") if script.is_file() else ""
-        return (
-            next((word for word in (words[1], *options) if Path(word).name not in known), "")
-            if known
-            else words[1]
-        )
+        if not script.is_file():
+            return words[1]
+        known = script.read_text(encoding="utf-8")
+        return next((word for word in (words[1], *options) if Path(word).name not in known), "")
     name = " ".join(words[1 : 3 if words[1] in unseen.cli.GROUPS else 2])
     if name in unseen.cli.GROUPS:
         return ""

@@ -15,10 +15,8 @@ def class_files(folder, weights, monkeypatch):
     monkeypatch.setenv("WNSEARCHDIR", str(write_taxonomy(folder / "wordnet")))
     write_class_zip(folder / "tiny_imagenet.zip", ("fox", "go-kart", "griffin", "poodle"))
     write_class_zip(folder / "cifar10.zip", load_classes("cifar10")[1])
-    save_classifier(
-        replace(read_classifier(weights), classes=load_classes("cifar10")[1]),
-        folder / "small.safetensors",
-    )
+    named = replace(read_classifier(weights), classes=load_classes("cifar10")[1])
+    save_classifier(named, folder / "small.safetensors")
     return run("classes", "assign", "--candidates", "tiny_imagenet.zip", "--out", "manifest.csv")
 
 

@@ -14,36 +14,17 @@ from starter.data.wordnet.wordnet import WordNet, load_wordnet, wordnet_folders
 from submission import UnusableInput
 
 TREE = {
-    "entity": (),
-    "organism": ("entity",),
-    "animal": ("organism",),
-    "domestic_animal": ("animal",),
-    "carnivore": ("animal",),
-    "cat": ("carnivore",),
-    "tabby": ("cat",),
+    **dict(entity=(), organism=("entity",), animal=("organism",), domestic_animal=("animal",)),
+    **dict(carnivore=("animal",), cat=("carnivore",), tabby=("cat",)),
     "dog,Canis_familiaris": ("carnivore", "domestic_animal"),
-    "poodle": ("dog",),
-    "fox": ("carnivore",),
-    "bird": ("animal",),
-    "deer": ("animal",),
-    "frog": ("animal",),
-    "horse": ("domestic_animal",),
-    "mouse": ("animal",),
-    "artifact": ("entity",),
-    "vehicle": ("artifact",),
+    **dict(poodle=("dog",), fox=("carnivore",), bird=("animal",), deer=("animal",), frog=("animal",)),
+    **dict(horse=("domestic_animal",), mouse=("animal",), artifact=("entity",), vehicle=("artifact",)),
     "motor_vehicle": ("vehicle",),
     "car,automobile": ("motor_vehicle",),
-    "cab": ("car",),
-    "truck": ("motor_vehicle",),
+    **dict(cab=("car",), truck=("motor_vehicle",)),
     "go-kart": ("motor_vehicle",),
-    "aircraft": ("vehicle",),
-    "airplane": ("aircraft",),
-    "glider": ("aircraft",),
-    "vessel": ("vehicle",),
-    "ship": ("vessel",),
-    "furniture": ("artifact",),
-    "chair": ("furniture",),
-    "group": ("entity",),
+    **dict(aircraft=("vehicle",), airplane=("aircraft",), glider=("aircraft",), vessel=("vehicle",)),
+    **dict(ship=("vessel",), furniture=("artifact",), chair=("furniture",), group=("entity",)),
     "table": ("group",),
     "table#2": ("furniture",),
     "mouse#2": ("artifact",),
@@ -115,11 +96,8 @@ def nltk_reader():
 
     class Reader(WordNetCorpusReader):
         def open(self, file):
-            return (
-                io.StringIO("".join(f"{i:02d}\t{i}\t0\n" for i in range(45)))
-                if file == "lexnames"
-                else super().open(file)
-            )
+            made_up = "".join(f"{i:02d}\t{i}\t0\n" for i in range(45))
+            return io.StringIO(made_up) if file == "lexnames" else super().open(file)
 
         def map_wn(self, version="wordnet"):
             return None

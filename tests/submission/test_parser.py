@@ -54,23 +54,8 @@ def test_harmless_variants_are_accepted(text):
     assert "-" not in str(list(found.values()))
 
 
-NOT_PLAIN = (
-    "nan",
-    "inf",
-    "1_0",
-    "1e999",
-    "０.５",
-    "٠.٥",
-    "",
-    "0x1",
-    "1e",
-    "0,5",
-    "1 0",
-    "--1",
-    ".",
-    "½",
-    "5%",
-)
+NOT_PLAIN = ("nan", "inf", "1_0", "1e999", "０.５", "٠.٥", "", "0x1")
+NOT_PLAIN += ("1e", "0,5", "1 0", "--1", ".", "½", "5%")
 OUTSIDE = ("-0.001", "1.0000001", "-1e-9", "12")
 
 

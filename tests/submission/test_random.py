@@ -7,37 +7,25 @@ from numpy.random import Generator, Philox, SeedSequence
 
 from submission import random
 
-NUMBERED = {
-    "VAL_SETS": 0,
-    "TEST_SETS": 1,
-    "SHARED": 7,
-    "TRAIN_REF_IMAGES": 11,
-    "PUBLIC": 13,
-    "EPOCH": 1000,
-    "BOOTSTRAP": 0,
-}
+NUMBERED = {"VAL_SETS": 0, "TEST_SETS": 1, "SHARED": 7, "TRAIN_REF_IMAGES": 11, "PUBLIC": 13}
+NUMBERED |= {"EPOCH": 1000, "BOOTSTRAP": 0}
+WORDS = {"MIX_IND": "IND", "MIX_OOD": "OOD", "MIX_ORDER": "order", "OOD_FAMILIES": "ood families"}
+WORDS |= {"PHOTOS": "photos", "CONTRASTIVE": "contrastive", "PROMPTS": "prompts"}
+WORDS |= {"GRID_HALVES": "grid halves", "ZERO_SHOT": "table 3"}
 HASHED = {
+    **{name: ((5,), f'[5, "{word}"]') for name, word in WORDS.items()},
     "SELECTION": ((5, "sample"), '[5, "sample", "selection"]'),
     "MAGNITUDES": ((5, 0, "blur"), '[5, 0, "blur", "magnitudes"]'),
     "NOISE": ((5, 0, "blur", 2), '[5, 0, "blur", "noise", 2]'),
     "RECIPES": ((5, "train", 1), '[5, "train", 1]'),
-    "MIX_IND": ((5,), '[5, "IND"]'),
-    "MIX_OOD": ((5,), '[5, "OOD"]'),
-    "MIX_ORDER": ((5,), '[5, "order"]'),
-    "OOD_FAMILIES": ((5,), '[5, "ood families"]'),
     "OOD_IMAGES": ((5, "waves"), '[5, "ood images", "waves"]'),
     "MIXES": ((5, "val"), '[5, "mixes", "val"]'),
     "NOISE_FLOOR": ((5, "a/b"), '[5, "noise", "a/b"]'),
     "BASE_IMAGES": ((5, 2), '[5, "base images", 2]'),
     "CAPTIONS": ((5, 3), '[5, "captions", 3]'),
-    "PHOTOS": ((5,), '[5, "photos"]'),
-    "CONTRASTIVE": ((5,), '[5, "contrastive"]'),
-    "PROMPTS": ((5,), '[5, "prompts"]'),
     "GRID_IMAGES": ((5, "near"), '[5, "grid", "near"]'),
-    "GRID_HALVES": ((5,), '[5, "grid halves"]'),
     "SANITY": ((5, "ind"), '[5, "sanity", "ind"]'),
     "FAILURE": ((0,), '[0, "failure"]'),
-    "ZERO_SHOT": ((5,), '[5, "table 3"]'),
 }
 MIXED = ("GLYPHS", "SPLITS", "LIMITED", "CLASS_IMAGES", "LAID", "SYNIS", "GENERATED", "AUDIT")
 

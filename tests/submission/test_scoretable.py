@@ -44,14 +44,10 @@ def off(targets, *points):
 def test_lines_are_by_group_and_best_first(targets):
     methods = {"constant": off(targets, *[10] * 6), "mine": off(targets, 5, -5, 5, 20, 20, 20)}
     lines = score_lines(targets, methods, "cnn")
-    assert [(line.group, line.method, line.sets, line.families) for line in lines] == [
-        (ALL, "constant", 6, 4),
-        (ALL, "mine", 6, 4),
-        ("a", "mine", 3, 3),
-        ("a", "constant", 3, 3),
-        ("b", "constant", 3, 1),
-        ("b", "mine", 3, 1),
-    ]
+    assert [line.method for line in lines] == ["constant", "mine", "mine", "constant", "constant", "mine"]
+    for ranked in (lines[::2], lines[1::2]):
+        found = [(line.group, line.sets, line.families) for line in ranked]
+        assert found == [(ALL, 6, 4), ("a", 3, 3), ("b", 3, 1)]
     mine = lines[2]
     assert (mine.rmse, mine.mae, mine.skill) == pytest.approx((5, 5, 0.75))
     assert mine.noise == pytest.approx(100 * math.sqrt((0.09 / 100 + 0.16 / 100 + 0.21 / 200) / 3))

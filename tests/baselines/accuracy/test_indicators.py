@@ -49,11 +49,6 @@ def observed(name):
     return featured(logits, views=views, rotation=rotations)
 
 
-def known(k):
-    rng = np.random.default_rng(4)
-    return source_of(rng.integers(-3, 4, size=(200, k)), rng.integers(k, size=200))
-
-
 def soft(row):
     row = [float(value) for value in row]
     odds = [math.exp(value - max(row)) for value in row]
@@ -102,10 +97,8 @@ def correlation(target, source):
 
 
 def energies(target, source):
-    found = [
-        -max(map(float, row)) - math.log(sum(math.exp(q - max(row)) for q in row))
-        for row in target.logits.astype(float)
-    ]
+    rows = target.logits.astype(float)
+    found = [-max(row) - math.log(sum(math.exp(q - max(row)) for q in row)) for row in rows]
     most = max(found)
     return most + math.log(mean(math.exp(each - most) for each in found)) - mean(found)
 
@@ -158,7 +151,8 @@ NAIVE = {
 @pytest.mark.parametrize("name", LOGITS)
 @pytest.mark.parametrize("indicator", NAIVE, ids=lambda each: each.__name__)
 def test_an_indicator_against_its_naive_form(indicator, name):
-    target, source = observed(name), known(LOGITS[name].shape[1])
+    target, rng, k = observed(name), np.random.default_rng(4), LOGITS[name].shape[1]
+    source = source_of(rng.integers(-3, 4, size=(200, k)), rng.integers(k, size=200))
     found = indicator(target) if indicator is scatter else indicator(target, source)
     assert found == pytest.approx(NAIVE[indicator](target, source), rel=1e-6, abs=1e-6)
 
@@ -201,11 +195,10 @@ def test_atc_datacv_cuts_at_the_accuracys_quantile():
     assert atc_datacv(source.observation, source_of(logits, [0] * 5)) == pytest.approx(0.8)
 
 
-@given(
-    arrays(
-        np.float32, st.tuples(st.integers(1, 20), st.integers(2, 6)), elements=st.floats(-50, 50, width=32)
-    )
-)
+SHAPES = st.tuples(st.integers(1, 20), st.integers(2, 6))
+
+
+@given(arrays(np.float32, SHAPES, elements=st.floats(-50, 50, width=32)))
 def test_log_odds_are_those_of_the_largest_probability(logits):
     ratios = np.sort(softmax(logits.astype(np.float64), axis=1), axis=1)
     expected = np.log(ratios[:, -1]) - np.log(ratios[:, :-1].sum(axis=1))
@@ -261,10 +254,8 @@ def test_mde_does_not_depend_on_the_sets_size():
 @pytest.mark.parametrize(
     ("method", "word"),
     [
-        (Agreement("firm"), "kind"),
-        (Atc("margin"), "score"),
-        (LabelShift("even"), "prior"),
-        (Mano("l2"), "normaliser"),
+        *((Agreement("firm"), "kind"), (Atc("margin"), "score")),
+        *((LabelShift("even"), "prior"), (Mano("l2"), "normaliser")),
     ],
 )
 def test_refuses_parameters_by_name(method, word):

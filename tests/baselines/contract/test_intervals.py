@@ -39,14 +39,9 @@ def naive_factor(meta, target):
     factor = 1.0
     for which in (0, 1):
         known = [told(observation)[which] for observation in meta.sets]
-        usual = np.quantile(
-            [
-                min(np.linalg.norm(known[i] - known[j]) for j in fold.train)
-                for fold in folds(meta.families)
-                for i in fold.test
-            ],
-            0.9,
-        )
+        pairs = [(i, fold.train) for fold in folds(meta.families) for i in fold.test]
+        apart = [min(np.linalg.norm(known[i] - known[j]) for j in train) for i, train in pairs]
+        usual = np.quantile(apart, 0.9)
         nearest = min(np.linalg.norm(told(target)[which] - each) for each in known)
         factor = max(factor, nearest / usual)
     return factor

@@ -22,12 +22,7 @@ def noisy(tmp_path_factory):
             torch.manual_seed(len(name))
             network = Classifier(name, "small", Small(3), ("b", "a", "c d"), (0.5,) * 3, (0.25,) * 3)
         save_classifier(network, folder / f"{name}.safetensors")
-    settings = accuracy_settings(
-        source=str(folder / "noise.npz"),
-        classifiers=tuple(f"{name}={folder / name}.safetensors" for name in ("net", "net2")),
-        train_sets=12,
-        val_sets=3,
-        test_sets=2,
-        set_size=50,
-    )
+    files = tuple(f"{name}={folder / name}.safetensors" for name in ("net", "net2"))
+    sizes = {"train_sets": 12, "val_sets": 3, "test_sets": 2, "set_size": 50}
+    settings = accuracy_settings(source=str(folder / "noise.npz"), classifiers=files, **sizes)
     return build(folder / "contest", settings, test_seed=1)

@@ -59,9 +59,8 @@ def test_what_a_competition_was_built_without_is_refused(built, need, reason):
 
 
 def test_peers_are_the_other_classifiers(contest):
-    shutil.copy(
-        contest.public / "classifiers/tiny.safetensors", contest.public / "classifiers/twin.safetensors"
-    )
+    folder = contest.public / "classifiers"
+    shutil.copy(folder / "tiny.safetensors", folder / "twin.safetensors")
     files = {**contest.files, "classifiers/twin.safetensors": contest.files["classifiers/tiny.safetensors"]}
     pair = with_fields(contest, subjects=("tiny", "twin"), files=files)
     assert unmet(("peers",), pair) == ""

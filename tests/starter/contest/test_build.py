@@ -46,6 +46,9 @@ def test_the_folder_holds_what_the_design_says(built):
     assert {name for name in names if name.startswith("private/")} == private
     assert stat.S_IMODE(built.private.stat().st_mode) == 0o700
     assert set(built.files) == public - {"competition.json"}
+    for name in (name for name in built.files if name.endswith(".npz")):
+        labelled = name in ("base.npz", "reference.npz") or name.startswith("val/")
+        assert (read_npz(built.file(name)).labels is not None) == labelled, "what methods learn from, no test"
 
 
 def test_a_dry_run_tells_images_and_disk_and_warns_as_the_audit_does(built, settings):
@@ -95,13 +98,6 @@ def test_corrected_image_labels_give_the_accuracies(noisy, tmp_path):
         file.write_text(f"set,image,class\n{row}\n")
         with pytest.raises(UnusableInput, match="line 2: "):
             of_corrected_images(noisy, file)
-
-
-def test_labels_stand_with_what_methods_learn_from_and_not_with_test_sets(built):
-    for name in built.files:
-        if name.endswith(".npz"):
-            labelled = name in ("base.npz", "reference.npz") or name.startswith("val/")
-            assert (read_npz(built.file(name)).labels is not None) == labelled
 
 
 def test_an_interrupted_build_goes_on_to_the_same_files(built, settings, tmp_path, monkeypatch):

@@ -85,9 +85,8 @@ def test_what_a_classifier_must_learn_first_is_learnt_once(workers, contest):
     shutil.rmtree(contest.root / "cache")
     workers.observe(contest, ("rotation",), ("val",))
     assert len(list((contest.root / "cache/rotation_head").iterdir())) == 1
-    assert len(list((contest.root / "cache/rotation").iterdir())) == len(contest.sets("val")) + len(
-        REFERENCES
-    )
+    rotations = list((contest.root / "cache/rotation").iterdir())
+    assert len(rotations) == len(contest.sets("val")) + len(REFERENCES)
 
 
 def test_a_poisoned_set_fails_alone_and_by_name(workers, contest):
@@ -140,10 +139,8 @@ def test_a_worker_that_would_compute_something_else_is_refused(workers, contest,
 @pytest.mark.parametrize(
     ("where", "word"),
     [
-        ("local:0", "give a number"),
-        ("local:two", "give a number"),
-        ("tcp://127.0.0.1:1", "no Dask scheduler"),
-        ("nosuch://x:1", "no Dask scheduler"),
+        *((where, "give a number") for where in ("local:0", "local:two")),
+        *((where, "no Dask scheduler") for where in ("tcp://127.0.0.1:1", "nosuch://x:1")),
     ],
 )
 def test_an_address_that_leads_nowhere_is_told(where, word, monkeypatch):

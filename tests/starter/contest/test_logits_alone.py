@@ -67,16 +67,11 @@ def test_methods_that_read_features_are_left_out(bare, settings, weights):
 def test_detectors_that_read_features_are_refused(bare, mix_settings):
     with pytest.raises(UnusableInput, match="detector knn: features are read, and bare gives logits alone"):
         build(Path("refused"), mix_settings(classifiers=(bare,), detectors=("msp", "knn")), 11)
-    built = build(
-        Path("mixes"),
-        mix_settings(classifiers=(bare,), detectors=("msp",), train_sets=6, val_sets=2, test_sets=4),
-        11,
-    )
+    few = {"train_sets": 6, "val_sets": 2, "test_sets": 4}
+    built = build(Path("mixes"), mix_settings(classifiers=(bare,), detectors=("msp",), **few), 11)
     kit = methods_of("ood")
     chosen, left_out = choose_for(built, [], [], kit, [*kit])
     assert "auto-eval" in left_out
     written = predict(built, {name: chosen[name] for name in ("constant", "gscore-kmeans")})
-    values = [
-        float(row.split(",")[1]) for row in written["gscore-kmeans"]["test"].read_text().splitlines()[1:]
-    ]
-    assert np.isfinite(values).all()
+    rows = written["gscore-kmeans"]["test"].read_text().splitlines()[1:]
+    assert np.isfinite([float(row.split(",")[1]) for row in rows]).all()

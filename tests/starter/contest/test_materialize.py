@@ -46,15 +46,9 @@ def whole(noisy, tmp_path_factory):
     images = (100 + colours + rng.uniform(-60, 60, size=(1200, 16, 16, 3))).astype(np.uint8)
     np.savez(folder / "colours.npz", images=images, labels=labels, classes=["b", "a", "c d"])
     write_sighted(folder, images[:300], labels[:300])
-    settings = accuracy_settings(
-        source=str(folder / "colours.npz"),
-        classifiers=tuple(f"{name}={folder / name}.safetensors" for name in ("sighted", "net")),
-        datacv_splits=True,
-        train_sets=12,
-        val_sets=2,
-        test_sets=2,
-        set_size=600,
-    )
+    files = tuple(f"{name}={folder / name}.safetensors" for name in ("sighted", "net"))
+    sets = {"train_sets": 12, "val_sets": 2, "test_sets": 2, "set_size": 600, "datacv_splits": True}
+    settings = accuracy_settings(source=str(folder / "colours.npz"), classifiers=files, **sets)
     return build(tmp_path_factory.mktemp("whole") / "contest", settings, test_seed=1)
 
 
@@ -115,10 +109,8 @@ def test_datacv_has_a_folder_a_set_where_they_differ(noisy, tmp_path):
 def test_test_sets_are_numbered_from_1_and_have_no_labels(noisy, tmp_path):
     assert materialize(noisy, out=tmp_path, layout="datacv", part="test") == tmp_path / "test_data"
     assert listed(tmp_path / "test_data") == ["001.npy", "002.npy"]
-    assert listed(materialize(noisy, out=tmp_path, layout="npz", part="test")) == [
-        "test_0001.npz",
-        "test_0002.npz",
-    ]
+    files = listed(materialize(noisy, out=tmp_path, layout="npz", part="test"))
+    assert files == ["test_0001.npz", "test_0002.npz"]
     for number, wanted in enumerate(expected(noisy, "test"), 1):
         found = np.load(tmp_path / f"test_data/00{number}.npy", allow_pickle=False)
         np.testing.assert_array_equal(found, wanted.images)

@@ -23,9 +23,8 @@ def subjects(ood_built):
 
 def test_a_mix_from_pools_is_what_its_images_give(ood_built, subjects):
     meta = subjects["tiny:energy:auroc"].meta_train()
-    plain = ClassifierSubject.open(
-        PublicSets(ood_built), "tiny", ("moments", "features", "image_stats", "rotations")
-    )
+    needs = ("moments", "features", "image_stats", "rotations")
+    plain = ClassifierSubject.open(PublicSets(ood_built), "tiny", needs)
     for number in (0, 7):
         mix = meta.sets[number]
         assert isinstance(mix, ScoredMix)

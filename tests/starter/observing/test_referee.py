@@ -32,14 +32,9 @@ ENCODER = ImageFunction("corner", encode)
 
 
 def probe(**changes):
-    values = {
-        "spec": "corner",
-        "encoder": "corner",
-        "weight": np.random.default_rng(1).normal(size=(3, 6)).astype(np.float32),
-        "bias": np.arange(3, dtype=np.float32),
-        "figures": {"accuracy": 0.5},
-    }
-    return Probe(**{**values, **changes})
+    weight = np.random.default_rng(1).normal(size=(3, 6)).astype(np.float32)
+    made = Probe("corner", "corner", weight, np.arange(3, dtype=np.float32), {"accuracy": 0.5})
+    return replace(made, **changes)
 
 
 def referee(tmp_path, **changes):
@@ -98,7 +93,7 @@ def test_a_file_that_is_no_probe_with_finite_weights_of_its_shapes_is_refused(st
         Probe.load(path, 3)
 
 
-def test_what_is_packed_needs_no_encoder(tmp_path):
+def test_what_is_packed_needs_no_encoder_and_another_one_is_told(tmp_path):
     looked, packed = made(("contrast", {})), tmp_path / "seen.safetensors"
     seen = referee(tmp_path).compute(looked, ("referee",))["referee"]["logits"]
     packed.write_bytes(save({packed_name("referee", looked): seen}))
@@ -119,9 +114,6 @@ def test_what_is_packed_needs_no_encoder(tmp_path):
     packed.write_bytes(b"nothing")
     with pytest.raises(UnusableInput, match="holds nothing that a referee saw"):
         referee(tmp_path, packed=packed).has("referee", looked)
-
-
-def test_another_encoder_is_told(tmp_path):
     other = referee(tmp_path, encoder=lambda: ImageFunction("edge", encode))
     with pytest.raises(UnusableInput, match="corner is edge here, and the competition was built with corner"):
         other.compute(made(), ("referee",))

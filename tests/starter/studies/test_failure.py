@@ -33,10 +33,8 @@ def test_the_tables_of_facets_by_trying_every_threshold():
     """Tables VI and VII of Recalcati et al.: new classes, and misclassified images."""
     rng = np.random.default_rng(3)
     correct = rng.uniform(size=200) < 0.8
-    clean, ood = (
-        rng.normal(size=200).round(1),
-        {kind: rng.normal(gap, 1, 90).round(1) for kind, gap in (("near", 0.5), ("far", 2))},
-    )
+    clean = rng.normal(size=200).round(1)
+    ood = {kind: rng.normal(gap, 1, 90).round(1) for kind, gap in (("near", 0.5), ("far", 2))}
     detectors = {"msp": failure.Scored({"clean": (clean, correct)}, ood)}
     table = failure.detection_table(detectors).set_index("ood")[["fpr95", "detection_error", "auroc"]]
     for kind, others in {**ood, failure.ALL: np.concatenate([*ood.values()])}.items():
@@ -87,9 +85,8 @@ def test_intervals_tell_a_better_detector_from_the_same_one():
 
 def test_ranks_are_shares_of_ood_images_that_look_more_ood():
     ind = {"clean": (np.array([0.0, 1.0, 5.0]), np.array([True, True, False]))}
-    found = failure.ranks_table(
-        {"msp": failure.Scored(ind, {"ood": np.array([1.0, 2.0, 3.0, 4.0])})}
-    ).set_index("group")
+    msp = failure.Scored(ind, {"ood": np.array([1.0, 2.0, 3.0, 4.0])})
+    found = failure.ranks_table({"msp": msp}).set_index("group")
     assert found.loc["correct", "q50"] == pytest.approx((1 + 0.875) / 2)
     assert found.loc["wrong", ["q05", "q95"]].tolist() == [0, 0]
     assert found.loc["ood", "q50"] == 0.5
@@ -117,10 +114,8 @@ def test_each_subset_from_near_to_far_has_its_auroc():
     distances = {"blur": RNG.random(203), "near": RNG.random(80)}
     scores = {kind: RNG.normal(size=len(each)) + 2 * each for kind, each in distances.items()}
     clean = RNG.normal(size=50)
-    msp = failure.Scored(
-        {"clean": (clean, np.ones(50, bool)), "blur": (scores["blur"], np.ones(203, bool))},
-        {"near": scores["near"]},
-    )
+    ind = {"clean": (clean, np.ones(50, bool)), "blur": (scores["blur"], np.ones(203, bool))}
+    msp = failure.Scored(ind, {"near": scores["near"]})
     found = failure.matched_table({"msp": msp}, distances)
     assert found.groupby("kind").size().to_dict() == {"near": 2, "blur": 5}
     for kind, count in (("near", 40), ("blur", 41)):

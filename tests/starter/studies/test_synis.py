@@ -22,13 +22,10 @@ def prompt(text="", seed=0):
     return synis.Prompt("s1_c1/00000.png", "", "", text, "", seed)
 
 
-def levels_of(seed):
-    return np.random.default_rng(seed).integers(-1, 3, (len(LABELS) * 5, 2))
-
-
 @given(seed=st.integers(0, 1000), per_cell=st.integers(1, 12))
 def test_each_cell_is_filled_evenly_from_its_own_prompts(seed, per_cell):
-    styles, levels = synis.STYLES[:5], levels_of(seed)
+    styles = synis.STYLES[:5]
+    levels = np.random.default_rng(seed).integers(-1, 3, (len(LABELS) * 5, 2))
     prompts = synis.plan(LABELS, styles, levels, per_cell, seed)
     texts = [style.prompt(label) for label in LABELS for style in styles]
     cells: dict[str, list[str]] = {}
@@ -123,9 +120,8 @@ def test_a_function_that_makes_no_images(tmp_path, prompts, function, word):
 
 
 def test_every_meaning_in_every_style_is_drawn():
-    texts = [
-        style.prompt(meaning) for meaning, style in zip(synis.MEANINGS, synis.GLYPH_STYLES, strict=False)
-    ]
+    pairs = zip(synis.MEANINGS, synis.GLYPH_STYLES, strict=False)
+    texts = [style.prompt(meaning) for meaning, style in pairs]
     texts += [style.prompt("3") for style in synis.GLYPH_STYLES]
     images = synis.draw_glyphs([prompt(text, 7) for text in texts])
     assert images.shape == (len(texts), 32, 32, 3)

@@ -46,12 +46,8 @@ def test_a_preset_fills_in_what_is_not_given(folder, weights):
 def test_limits_and_a_deadline_are_set_by_the_build(folder, weights):
     build = ["build", "other", *SMALL, "--classifier", f"tiny={weights}", "--decimals", 1]
     text = run(*build, "--daily-limit", 2, "--total-limit", 9, "--deadline", "2999-12-31T23:59").text
-    for rule in (
-        "2 submissions per day (UTC).",
-        "9 submissions in total.",
-        "deadline is 2999-12-31 23:59:00",
-    ):
-        assert rule in text
+    rules = ("2 submissions per day (UTC).", "9 submissions in total.", "deadline is 2999-12-31 23:59:00")
+    assert [rule for rule in rules if rule not in text] == []
     score = ("score", "other", "other/public/sample_submission.csv", "--team", "a")
     for number, left in ((1, 1), (2, 0)):
         run(*score)

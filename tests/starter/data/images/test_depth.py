@@ -37,21 +37,14 @@ def bits(images, count):
     return np.rint(images * ((2**count - 1) / 255)).astype(np.uint16)
 
 
-@pytest.mark.parametrize("count", [8, 10, 12, 14, 16])
-@pytest.mark.parametrize("end", [".png", ".tiff"])
+INTEGERS = [(end, bits(COLOURS, count)) for end in (".png", ".tiff") for count in (8, 10, 12, 14, 16)]
+FLOATS = [(COLOURS * (top / 255)).astype(kind) for top in (1.0, 255.0) for kind in (np.float32, np.float64)]
+
+
 @pytest.mark.parametrize("grey", [False, True])
-def test_values_of_fewer_bits_in_16_are_read_by_their_range(tmp_path, count, end, grey):
-    deep = bits(COLOURS, count)
+@pytest.mark.parametrize(("end", "deep"), [*INTEGERS, *((".tiff", values) for values in FLOATS)])
+def test_floats_and_values_of_fewer_bits_in_16_are_read_by_their_range(tmp_path, end, deep, grey):
     found = read(tmp_path, [encoded(image[..., 0] if grey else image, end) for image in deep], end)
-    np.testing.assert_allclose(found, GREY if grey else COLOURS, atol=1)
-
-
-@pytest.mark.parametrize("top", [1.0, 255.0])
-@pytest.mark.parametrize("grey", [False, True])
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_floats_are_read_by_their_range(tmp_path, top, grey, kind):
-    floats = (COLOURS * (top / 255)).astype(kind)
-    found = read(tmp_path, [encoded(image[..., 0] if grey else image, ".tiff") for image in floats], ".tiff")
     np.testing.assert_allclose(found, GREY if grey else COLOURS, atol=1)
 
 
@@ -99,11 +92,16 @@ def test_a_doubtful_range_is_refused(tmp_path, images, end):
         read(tmp_path, [encoded(image, end) for image in images], end)
 
 
-def test_one_file_of_numbers_that_are_none_does_not_spoil_the_others(tmp_path):
+def test_one_file_cut_short_or_of_numbers_that_are_none_is_named_among_the_others(tmp_path):
     floats = (COLOURS / 255).astype(np.float32)
     floats[2, 0, 0, 0] = np.nan
     with pytest.raises(UnusableInput, match=r"1 of 6 images .*2\.tiff: holds values that are NaN"):
         read(tmp_path, [encoded(image, ".tiff") for image in floats], ".tiff")
+    (tmp_path / "pngs").mkdir()
+    whole = [encoded(image, ".png") for image in bits(COLOURS, 16)]
+    with pytest.raises(UnusableInput, match=r"1 of 6 images cannot be read.*cut short"):
+        read(tmp_path / "pngs", [whole[0][:-200], *whole[1:]], ".png")
+    assert deep_file(encoded(COLOURS[0], ".png")) is None
 
 
 def test_deep_and_plain_files_stand_together(tmp_path):
@@ -138,13 +136,6 @@ def test_deep_files_whose_values_mean_something_else_are_refused(tmp_path, tag, 
     )
     with pytest.raises(UnusableInput, match=r"1 of 1 images .* in a form that is not known here"):
         read(tmp_path, [data.replace(entry, struct.pack("<HHIHH", tag, 3, 1, value, 0))], ".tiff")
-
-
-def test_a_file_cut_short_is_refused(tmp_path):
-    whole = [encoded(image, ".png") for image in bits(COLOURS, 16)]
-    with pytest.raises(UnusableInput, match=r"1 of 6 images cannot be read.*cut short"):
-        read(tmp_path, [whole[0][:-200], *whole[1:]], ".png")
-    assert deep_file(encoded(COLOURS[0], ".png")) is None
 
 
 def test_white_is_255_and_what_is_beyond_is_white():

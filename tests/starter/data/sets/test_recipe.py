@@ -20,7 +20,7 @@ def make_base(n=1300, size=8, classes=10):
     return ImageSet("base", images, rng.integers(0, classes, n))
 
 
-def test_sample_draws_without_replacement_in_random_order_with_its_labels():
+def test_sample_draws_without_replacement_in_random_order_with_its_labels_where_there_are_any():
     base, recipe = make_base(), Recipe("some", 3, (("sample", {"n": 700}),))
     indices, rendered = recipe.indices(base), recipe.render(base)
     assert len(set(indices)) == 700 == recipe.size(base) == len(rendered.images)
@@ -33,9 +33,6 @@ def test_sample_draws_without_replacement_in_random_order_with_its_labels():
     clean = Recipe("clean", 0, (("identity", {}),)).render(base)
     np.testing.assert_array_equal(clean.images, base.images)
     np.testing.assert_array_equal(clean.labels, base.labels)
-
-
-def test_labels_stay_unknown():
     base = ImageSet("base", make_base().images)
     assert Recipe("some", 3, (("sample", {"n": 9}),)).render(base).labels is None
     with pytest.raises(UnusableInput, match=r"'some'.*'base' has no labels"):
@@ -59,7 +56,7 @@ def test_resampled_classes_follow_a_dirichlet_distribution():
         np.testing.assert_allclose(np.var(shares, axis=0), expected, rtol=0.25)
 
 
-def test_among_draws_of_the_images_named():
+def test_among_draws_of_the_images_named_and_names_what_is_wrong():
     base, named = make_base(), np.array([3, 5, 8, 900, 1299])
     assert unpacked(packed(named)).tolist() == named.tolist()
     params = {"n": 4, "rows": packed(named)}
@@ -70,9 +67,6 @@ def test_among_draws_of_the_images_named():
     assert recipe.families == {"contrast"}
     assert Recipe("some", 3, (("among", params),)).families == {"sub_population"}
     assert Recipe.from_json(recipe.to_json()) == recipe
-
-
-def test_among_names_what_is_wrong():
     rows = packed(np.arange(10, 20))
     with pytest.raises(UnusableInput, match=r"'some' draws 11 .* has only 10 for it"):
         Recipe("some", 0, (("among", {"n": 11, "rows": rows}),)).indices(make_base())
@@ -173,14 +167,12 @@ def test_a_faulty_line_is_refused_by_what_is_wrong_with_it(text, message):
         Recipe.from_json(text)
 
 
-@given(
-    group=st.sampled_from(sorted(GROUPS)),
-    seed=st.integers(0, 2**64),
-    n=st.integers(1, 10**6),
-    low=st.integers(0, 4),
-    prior_share=st.floats(0, 1),
-)
-def test_json_round_trip(group, seed, n, low, prior_share):
+SIZES = st.tuples(st.integers(1, 10**6), st.integers(0, 4))
+
+
+@given(st.sampled_from(sorted(GROUPS)), st.integers(0, 2**64), SIZES, st.floats(0, 1))
+def test_json_round_trip(group, seed, sizes, prior_share):
+    n, low = sizes
     span = min(low, len(GROUPS[group])), min(7, len(GROUPS[group]))
     for recipe in draw_recipes(group, 3, seed, n, ops_per_set=span, prior_share=prior_share):
         line = recipe.to_json()

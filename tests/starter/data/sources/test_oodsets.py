@@ -35,14 +35,11 @@ def test_a_folder_and_a_zip_give_the_same_sets(ood_folder, tmp_path):
         assert images.labels is None
 
 
-def test_images_are_limited_and_resized(ood_folder):
+def test_images_are_limited_and_resized_and_sets_left_out_by_name(ood_folder):
     sets = load_ood_sets(str(ood_folder), CLASSES, Fit((16, 24)), limit=20)
     assert {images.images.shape for images in sets.values()} == {(20, 16, 24, 3)}
     again = load_ood_sets(str(ood_folder), CLASSES, Fit((16, 24)), limit=20, seed=1)
     assert (again["c"].images != sets["c"].images).any()
-
-
-def test_sets_are_left_out_by_name(ood_folder):
     kept = load_ood_sets(str(ood_folder), CLASSES, Fit((8, 8)), ["A_1", "g"])
     assert list(kept) == ["a_2", "b", "c", "d", "e", "f"]
     with pytest.raises(UnusableInput, match="exclude z: no such OOD set; there are a_1, a_2"):

@@ -49,7 +49,7 @@ def test_sources_by_name(monkeypatch):
         load_source("cifar")
 
 
-def test_tree_with_train_and_test(tmp_path):
+def test_tree_with_train_and_test_or_without_when_half_is_held_out(tmp_path):
     write_tree(tmp_path / "x" / "train", {"cat": 3, "bird": 5})
     write_tree(tmp_path / "x" / "test", {"cat": 10, "bird": 20}, side=5)
     splits = load_source(str(tmp_path / "x"))
@@ -63,10 +63,7 @@ def test_tree_with_train_and_test(tmp_path):
         assert getattr(from_zip, part).digest == getattr(splits, part).digest
         np.testing.assert_array_equal(getattr(from_zip, part).labels, getattr(splits, part).labels)
     assert load_source(str(tmp_path / "x"), seed=1).test_base.digest != splits.test_base.digest
-
-
-def test_tree_without_a_test_split_holds_half_out(tmp_path):
-    splits = load_source(str(write_tree(tmp_path / "x", {"cat": 20, "bird": 41})))
+    splits = load_source(str(write_tree(tmp_path / "one", {"cat": 20, "bird": 41})))
     assert np.bincount(splits.train.labels).tolist() == [21, 10]
     assert [len(getattr(splits, part)) for part in PARTS[1:]] == [6, 12, 3, 9]
     everything = {image.tobytes() for part in PARTS for image in getattr(splits, part).images}
@@ -135,7 +132,10 @@ class FakeCIFAR10:
         self.targets = [i % 2 for i in range(40)]
 
 
-def test_cifar10_is_downloaded_or_found(tmp_path, monkeypatch):
+def test_cifar10_is_downloaded_or_found_whole(tmp_path, monkeypatch):
+    (tmp_path / "damaged/cifar-10-batches-py").mkdir(parents=True)
+    with pytest.raises(UnusableInput, match=r"cifar10: not whole in .*pass the path of a folder"):
+        load_source(str(tmp_path / "damaged"))
     monkeypatch.setattr(torchvision.datasets, "CIFAR10", FakeCIFAR10)
     monkeypatch.setattr("starter.data.sources.sources.cache_folder", lambda: tmp_path)
     splits = load_source("cifar10")
@@ -144,12 +144,6 @@ def test_cifar10_is_downloaded_or_found(tmp_path, monkeypatch):
     (tmp_path / "cifar-10-batches-py").mkdir()
     assert load_source(str(tmp_path)).meta_base.digest == splits.meta_base.digest
     assert FakeCIFAR10.asked[2:] == [(str(tmp_path), True, False), (str(tmp_path), False, False)]
-
-
-def test_cifar10_that_is_damaged_says_what_to_pass(tmp_path):
-    (tmp_path / "cifar-10-batches-py").mkdir()
-    with pytest.raises(UnusableInput, match=r"cifar10: not whole in .*pass the path of a folder"):
-        load_source(str(tmp_path))
 
 
 def test_set_names_and_images_of_a_collection(tmp_path):

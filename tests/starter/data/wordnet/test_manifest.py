@@ -1,5 +1,7 @@
 """Manifests: written and read back, made by hand, and every mistake told by its line."""
 
+from operator import attrgetter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,26 +10,14 @@ from starter.data.wordnet.manifest import ASSIGNMENTS, ClassEntry, read_manifest
 from submission import UnusableInput
 
 text = st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=8)
-entries = st.builds(
-    ClassEntry,
-    text,
-    text,
-    st.integers(0, 99_999_999).map("n{:08d}".format),
-    st.none() | st.integers(0, 10**6).map(lambda millionths: millionths / 10**6),
-    st.none() | st.integers(0, 3),
-    st.sampled_from(ASSIGNMENTS),
-    text,
-)
+synsets = st.integers(0, 99_999_999).map("n{:08d}".format)
+similarities = st.none() | st.integers(0, 10**6).map(lambda millionths: millionths / 10**6)
+judged = (similarities, st.none() | st.integers(0, 3), st.sampled_from(ASSIGNMENTS), text)
+entries = st.builds(ClassEntry, text, text, synsets, *judged)
+DIFFERENT = (attrgetter("source", "name"), attrgetter("synset"))
 
 
-@given(
-    st.lists(
-        entries,
-        min_size=1,
-        max_size=5,
-        unique_by=(lambda entry: (entry.source, entry.name), lambda entry: entry.synset),
-    )
-)
+@given(st.lists(entries, min_size=1, max_size=5, unique_by=DIFFERENT))
 def test_what_is_written_is_read_back(tmp_path_factory, manifest):
     path = tmp_path_factory.mktemp("manifest") / "manifest.csv"
     write_manifest(path, manifest)

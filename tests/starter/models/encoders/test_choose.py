@@ -86,14 +86,8 @@ def test_a_competition_may_name_what_the_kit_or_a_library_knows(spec):
 @pytest.mark.parametrize(
     "spec",
     [
-        *(
-            "torchvision:resnet18=mine.pt",
-            "torchvision:no_such_net",
-            "mine.safetensors",
-            "a=mine.pt",
-            "a.b:make",
-        ),
-        *("timm:local-dir:net", "timm:hf-hub:a/b", "timm:hf-hub:a.b", "timm:resnet18.mine"),
+        *("torchvision:resnet18=mine.pt", "torchvision:no_such_net", "mine.safetensors", "a=mine.pt"),
+        *("timm:local-dir:net", "timm:hf-hub:a/b", "timm:hf-hub:a.b", "timm:resnet18.mine", "a.b:make"),
         *("clip:local-dir:net", "clip:hf-hub:a/b", "a=clip:local-dir:net", "clip:ViT-B-32=mine.pt"),
     ],
 )

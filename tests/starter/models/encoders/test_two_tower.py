@@ -34,7 +34,7 @@ def test_neither_the_order_nor_unknown_words_count():
         hasty_encoder().encode_texts(["7", "zebra"])
 
 
-def test_a_file_goes_back(tmp_path):
+def test_a_file_goes_back_and_others_are_refused(tmp_path):
     encoder = hasty_encoder()
     encoder.save(tmp_path / "a.safetensors")
     found = TwoTowerEncoder.load(tmp_path / "a.safetensors")
@@ -44,9 +44,6 @@ def test_a_file_goes_back(tmp_path):
     assert found.phrases == encoder.phrases
     images = few_glyphs().images[:5]
     assert (found.encode_images(images) == encoder.encode_images(images)).all()
-
-
-def test_other_files_are_refused(tmp_path):
     (tmp_path / "bad.safetensors").write_bytes(b"nothing of the kind")
     for name in ("bad.safetensors", "none.safetensors"):
         with pytest.raises(UnusableInput, match=name):

@@ -112,24 +112,13 @@ def test_the_matrix_is_orthogonal_so_that_nothing_is_lost(learnt, tmp_path):
     assert (first.matrix != other.matrix).any()
 
 
-def test_other_files_are_refused(tmp_path):
-    (tmp_path / "bad").write_bytes(b"not this")
-    for name in ("bad", "none"):
-        with pytest.raises(UnusableInput, match=f"{name} is no LAID matrix"):
-            Laid.load(tmp_path / name)
-
-
-MINE = EncoderPair(
-    "mine", lambda images: images, lambda texts: np.array([[len(text), 1.0] for text in texts])
-)
-
-
 def test_prompts_of_a_command(tmp_path):
     (tmp_path / "labels").write_text("cat\n\ndog\ncat\n")
 
     own = choose_prompts(hasty_encoder(), ["0", "1"])
     listed = choose_prompts(hasty_encoder(), ["0"], tmp_path / "labels")
-    lengths = text_features(MINE, ("x", "y"), ("a {}", "small {}"))
+    by_length = EncoderPair("mine", None, lambda texts: np.array([[len(text), 1.0] for text in texts]))
+    lengths = text_features(by_length, ("x", "y"), ("a {}", "small {}"))
 
     templates = caption_templates(hasty_encoder().phrases)
     assert own == (("0", "1"), templates)
@@ -142,7 +131,6 @@ def test_prompts_of_a_command(tmp_path):
 
 
 IMAGES = np.random.default_rng(0).integers(256, size=(640, 8, 8, 3), dtype=np.uint8)
-
 IND = ImageSet("ind", IMAGES[:40])
 
 
@@ -178,7 +166,7 @@ def test_a_matrix_is_trained_once_and_kept(tmp_path, monkeypatch):
     assert open_laid(str(file), str(kept), CLASSES, tmp_path)[1].matrix.shape == laid.matrix.shape
 
 
-def test_a_matrix_belongs_to_one_encoder(tmp_path):
+def test_a_matrix_belongs_to_one_encoder_and_other_files_are_refused(tmp_path):
     whole_laid().save(tmp_path / "laid.safetensors")
     for path in (tmp_path, tmp_path / "laid.safetensors"):
         encoder, laid = read_laid(path, "embedded")
@@ -186,3 +174,7 @@ def test_a_matrix_belongs_to_one_encoder(tmp_path):
     with pytest.raises(UnusableInput, match="name that one"):
         open_laid("laids:encoder", str(tmp_path), CLASSES, tmp_path / "kept")
     assert not (tmp_path / "kept").exists()
+    (tmp_path / "bad").write_bytes(b"not this")
+    for name in ("bad", "none"):
+        with pytest.raises(UnusableInput, match=f"{name} is no LAID matrix"):
+            Laid.load(tmp_path / name)
