@@ -141,6 +141,32 @@ def test_backbones_have_the_accuracy_and_mean_metrics():
     assert found.predicted_deviation.isna().tolist() == [True, False] * 2
 
 
+def test_families_have_the_truth_and_the_prediction_of_a_fit_without_them():
+    found = make_table("5", {"net:msp:fpr95": META})
+    assert set(found.method) == {*METHODS, "gscore-kmeans"}
+    mine = found[found.method == "gscore-ude-w"]
+    assert mine.family.is_unique
+    errors = np.concatenate(held_out_errors(folds(META.families)))
+    weights = mine.family.map(FAMILIES.count)
+    assert np.average(mine.true, weights=weights) == pytest.approx(META.targets.mean())
+    assert np.average(mine.predicted - mine.true, weights=weights) == pytest.approx(errors.mean() / 100)
+
+
+def test_all_mixes_are_counted_by_their_metric(tmp_path):
+    found = make_table("fig8", {"net:msp:fpr95": META})
+    inside = (found["from"].iloc[8] <= META.targets) & (META.targets < found["from"].iloc[9])
+    assert (found.mixes.sum(), found.mixes.iloc[8]) == (40, inside.sum())
+    assert all(path.exists() for path in write_table("fig8", found, tmp_path))
+
+
+def test_gscore_correlates_less_on_mixes_of_random_ratio_and_size():
+    found = make_table("fig9-random", {"net:msp:fpr95": META})
+    assert set(found.method) == {*METHODS, "gscore-kmeans"}
+    means = found.groupby("method").pearson.mean()
+    assert found.groupby("method").pearson.nunique().min() > 1
+    assert 0.3 < means["gscore-ude-w"] < 1
+
+
 @pytest.mark.parametrize(("name", "axis"), [("fig9-ratio", "ratio"), ("fig9-size", "size")])
 @pytest.mark.slow
 def test_gscore_still_correlates_on_other_mixes(name, axis):
