@@ -143,9 +143,7 @@ def test_backbones_have_the_accuracy_and_mean_metrics():
 
 def test_families_have_the_truth_and_the_prediction_of_a_fit_without_them():
     found = make_table("5", {"net:msp:fpr95": META})
-    assert set(found.method) == {*METHODS, "gscore-kmeans"}
     mine = found[found.method == "gscore-ude-w"]
-    assert mine.family.is_unique
     errors = np.concatenate(held_out_errors(folds(META.families)))
     weights = mine.family.map(FAMILIES.count)
     assert np.average(mine.true, weights=weights) == pytest.approx(META.targets.mean())
@@ -159,21 +157,21 @@ def test_all_mixes_are_counted_by_their_metric(tmp_path):
     assert all(path.exists() for path in write_table("fig8", found, tmp_path))
 
 
-def test_gscore_correlates_less_on_mixes_of_random_ratio_and_size():
-    found = make_table("fig9-random", {"net:msp:fpr95": META})
-    assert set(found.method) == {*METHODS, "gscore-kmeans"}
-    means = found.groupby("method").pearson.mean()
-    assert found.groupby("method").pearson.nunique().min() > 1
-    assert 0.3 < means["gscore-ude-w"] < 1
-
-
-@pytest.mark.parametrize(("name", "axis"), [("fig9-ratio", "ratio"), ("fig9-size", "size")])
+@pytest.mark.parametrize(
+    ("name", "axis", "value", "least"),
+    [
+        ("fig9-ratio", "ratio", 1.0, 0.8),
+        ("fig9-size", "size", SIZES[-1], 0.8),
+        ("fig9-random", "draw", 1, 0.3),
+    ],
+)
 @pytest.mark.slow
-def test_gscore_still_correlates_on_other_mixes(name, axis):
+def test_gscore_still_correlates_on_other_mixes(name, axis, value, least):
     found = make_table(name, {"net:msp:fpr95": META})
-    at = found[(found.method == "gscore-ude-w") & (found[axis] == (1.0 if axis == "ratio" else SIZES[-1]))]
-    assert at.pearson.item() > 0.8
+    at = found[(found.method == "gscore-ude-w") & (found[axis] == value)]
+    assert at.pearson.item() > least
     assert set(found.method) == {*METHODS, "gscore-kmeans"}
+    assert found.pearson.nunique() == len(found.dropna())
 
 
 def test_the_reference_may_be_small():
