@@ -44,13 +44,17 @@ RANDOM = "random"
 """Name of the paper's random splits."""
 FLOOR = "noise floor"
 """Name of the noise floor's line in tables of methods."""
-SWEPT = ("ratio", "size")
-LABELS = ("subject", "method", "family", "split", "kind")
-NUMBERS = ("accuracy", "true", "predicted", "pearson", "spearman", "target")
+SWEPT = ("ratio", "size", "draw")
+LABELS = ("subject", "method", "family", "split", "kind", "from")
+NUMBERS = ("accuracy", "true", "predicted", "pearson", "spearman", "target", "mixes")
 """Columns that are drawn as bars, in tables without an RMSE."""
 RATIOS = (0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0)
 SIZES = (50, 100, 200, 400, 800)
 REFERENCES = (50, 100, 200, 500, 1000, 2000)
+MIXED = range(1, 6)
+"""Draws of mixes of random ratio and size."""
+STEPS = 20
+"""Number of steps of the metric whose mixes figure 8 counts."""
 METHODS: dict[str, Gscore] = {"gscore-ude-w": Ude(), "gscore-gmm-w": Gmm()}
 ACROSS = 4
 """Number of panels in a row."""
@@ -203,6 +207,33 @@ def backbones_table(meta: MetaTrain, metric: str, splits: int = 0) -> pd.DataFra
     return pd.DataFrame(rows, columns=columns)
 
 
+def families_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
+    """Table 5: the true and the predicted metric of each family of OOD sets, which is left out of the fit.
+
+    true, predicted: means over the family's mixes, 0 to 1.
+    """
+    parts = folds(meta.families)
+    tested = np.concatenate([fold.test for fold in parts])
+    columns = {"family": ["+".join(sorted(meta.families[i])) for i in tested], "true": meta.targets[tested]}
+    found = {
+        name: pd.DataFrame(columns).assign(
+            predicted=np.concatenate(OOD_BASELINES[name].held_out(meta, meta, parts))
+        )
+        for name in ("gscore-kmeans", *METHODS)
+    }
+    each = pd.concat(found, names=["method", None]).reset_index(level=0)
+    return each.groupby(["family", "method"], sort=False, as_index=False).mean()
+
+
+def distribution_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
+    """Figure 8: the number of mixes by their true metric.
+
+    from: the lower end of a step of .05, 0 to 1.
+    """
+    counts, ends = np.histogram(meta.targets, STEPS, (0, 1))
+    return pd.DataFrame({"from": ends[:-1], "mixes": counts})
+
+
 def difficulty_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
     """Figure 7: the families of OOD sets from easy to hard for each subject.
 
@@ -239,11 +270,28 @@ def sizes_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
     return _swept(meta, metric, "size", SIZES, size)
 
 
+def random_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
+    """Figures 6 and 9, right: Pearson's |r| of Gscore with the metric on mixes of random ratio and size.
+
+    A draw has one mix per family; its ratio is log-uniform within those of fig9-ratio, its size uniform
+    within those of fig9-size, as far as there are images. A mix with fewer than two IND or OOD images is
+    omitted. pearson: 0 to 1, higher is better.
+    """
+    rng = np.random.default_rng(1)
+
+    def size(_: float, most: int) -> tuple[int, int]:
+        ratio = np.exp(rng.uniform(np.log(RATIOS[0]), np.log(RATIOS[-1])))
+        total = rng.uniform(SIZES[0], SIZES[-1])
+        return min(round(total * ratio / (1 + ratio)), most), min(round(total / (1 + ratio)), most)
+
+    return _swept(meta, metric, "draw", MIXED, size)
+
+
 def _swept(
     meta: MetaTrain,
     metric: str,
     axis: str,
-    values: tuple[float, ...],
+    values: Sequence[float],
     size: Callable[[float, int], tuple[int, int]],
 ) -> pd.DataFrame:
     """Returns correlations on new mixes of each family by value; `size` gives their IND and OOD counts."""
@@ -310,10 +358,13 @@ TABLES: dict[str, Callable[..., pd.DataFrame]] = {
     "1": methods_table,
     "2": backbones_table,
     "4": correlations_table,
+    "5": families_table,
     "fig3": points_table,
     "fig7": difficulty_table,
+    "fig8": distribution_table,
     "fig9-ratio": ratios_table,
     "fig9-size": sizes_table,
+    "fig9-random": random_table,
     "fig10": references_table,
     "near-far": near_far_table,
 }

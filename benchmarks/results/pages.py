@@ -1,18 +1,25 @@
 """The tables of docs/results: what a benchmark found goes into a CSV, and from there into its page.
 
-    python benchmarks/results/pages.py
+    python benchmarks/results/pages.py [--check]
 
-writes every page of docs/results again. A table stands between two lines, ``<!-- table: NAME -->`` and
+writes every page of docs/results again; with --check it lists each table with commit, date and command, and
+says what is wrong. A table stands between two lines, ``<!-- table: NAME -->`` and
 ``<!-- end -->``, and is docs/results/data/NAME.csv; below it stands what docs/results/data/NAME.json says of
 it: command, commit, date and perhaps a note. The text around it is written by hand. A test compares pages and
 CSVs. A benchmark calls `record` or `merge`, most of them where --write is given.
+
+Commits that a page or a table names are ancestors of the one that is checked out. A number with a decimal, or
+before %, points or times, is in a table that its page shows or links: as it is, rounded, or in percent.
+A setting, which is in none, is named in a line ``<!-- settings: .05, 93.4 -->``.
 """
 
+import argparse
 import csv
 import io
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -25,6 +32,18 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "results"
 DATA = PAGES / "data"
 TABLE = re.compile(r"(<!-- table: ([a-z0-9-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+SHOWN = re.compile(r"<!-- table: ([a-z0-9-]+) -->|\(data/([a-z0-9-]+)\.csv\)")
+SETTINGS = re.compile(r"<!-- settings: (.*) -->")
+COMMIT = re.compile(r"(?<![\w.])(?=\d*[a-f])(?=[a-f]*\d)([0-9a-f]{7,40})(?!\w)")
+NO_PROSE = re.compile(
+    r"<!-- table.*?<!-- end -->|```.*?```|<!--.*?-->|`[^`]*`|\]\([^)]*\)|^\|.*?$"
+    r"|\b(?:[Tt]able|[Ff]igure|[Vv]ersion|eq\.)s? [\d., toand]+|\b\d\d % interval",
+    re.DOTALL | re.MULTILINE,
+)
+"""Tables, code, links, and numbers that name a table, a figure, a version or a usual interval."""
+NUMBER = re.compile(r"(?<![\w.,@-])(?:(?:\d[\d,]*)?\.\d+|\d[\d,]*(?= ?(?:%|points?\b|times\b)))(?![\w.]*\w)")
+"""A number of prose that has to stand in a table: one with a decimal, or of percent, points or times."""
+IN_TABLE = re.compile(r"\d[\d,]*(?:\.\d+)?|\.\d+")
 TEXT = 30
 """A column with a cell of more characters is text, flush left."""
 
@@ -82,6 +101,53 @@ def table(name: str) -> str:
     return "\n".join([*lines, "", f"From {command}, commit {origin['commit']}, {origin['date']}.{note}", ""])
 
 
+def origins(page: str) -> dict[str, dict[str, str]]:
+    """What the JSON says of each table that a page shows or links, by the table's name."""
+    names = dict.fromkeys(one or other for one, other in SHOWN.findall(page))
+    return {name: json.loads((DATA / f"{name}.json").read_text(encoding="utf-8")) for name in names}
+
+
+def tables(page: str) -> str:
+    """The rows of a page and the CSVs that it shows or links."""
+    rows = [line for line in page.splitlines() if line.startswith("|")]
+    return "\n".join([*rows, *((DATA / f"{name}.csv").read_text(encoding="utf-8") for name in origins(page))])
+
+
+def history() -> str:
+    """The full names of the commits that lead to the one checked out, if all are here; or nothing."""
+    return _git("rev-list", "HEAD") if _git("rev-parse", "--is-shallow-repository") == "false" else ""
+
+
+def unknown_commits(text: str, history: str) -> list[str]:
+    """The commits that a text names and a history lacks."""
+    return [name for name in dict.fromkeys(COMMIT.findall(text)) if f"\n{name}" not in f"\n{history}"]
+
+
+def unsupported_numbers(page: str) -> list[str]:
+    """The numbers of a page's prose that are neither in one of its tables nor among its settings."""
+    words = IN_TABLE.findall(" ".join([tables(page), *SETTINGS.findall(page)]))
+    values = [scale * float(word.replace(",", "")) for word in words for scale in (1, 100)]
+    missing = []
+    for number in NUMBER.findall(NO_PROSE.sub(" ", page)):
+        half = 0.5 * 10.0 ** -len(number.partition(".")[2]) + 1e-9
+        if not any(abs(value - float(number.replace(",", ""))) <= half for value in values):
+            missing.append(number)
+    return missing
+
+
+def problems(page: str, history: str) -> list[str]:
+    """What is wrong on a page, a line each."""
+    text = f"{page}\n{tables(page)}\n{origins(page)}"
+    commits = unknown_commits(text, history) if history else []
+    return [
+        *(f"commit {name} is not in this history: make its table anew" for name in commits),
+        *(
+            f"{number} is in no table of the page, nor in <!-- settings: ... -->"
+            for number in unsupported_numbers(page)
+        ),
+    ]
+
+
 def today() -> str:
     """The day (UTC)."""
     return f"{datetime.now(timezone.utc):%Y-%m-%d}"
@@ -108,13 +174,27 @@ def _running() -> str:
 
 def _git(*words: str) -> str:
     """What git says in the checkout; nothing where there is none."""
+    if not shutil.which("git"):
+        return ""
     return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True).stdout.strip()
 
 
 def main() -> None:
-    """Write every page again."""
+    """Write every page again, or list the tables and what is wrong."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--check", action="store_true")
+    check, known, wrong = parser.parse_args().check, history(), []
     for page in sorted(PAGES.glob("*.md")):
-        write_text(page, rendered(page.read_text(encoding="utf-8")))
+        text = page.read_text(encoding="utf-8")
+        if not check:
+            write_text(page, rendered(text))
+            continue
+        for name, of in origins(text).items():
+            print(f"{page.name}  {name}  {of['commit']}  {of['date']}  {of['command']}")
+        wrong += [f"{page.name}: {each}" for each in problems(text, known)]
+    sys.exit("\n".join(wrong) or None)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ import csv
 import json
 import re
 import runpy
+import subprocess
+import sys
 
 import pytest
 from pages import ROOT
@@ -52,10 +54,41 @@ def test_what_a_benchmark_records_is_what_a_page_shows(tmp_path) -> None:
     assert json.loads((tmp_path / "made.json").read_text())["command"] == "python made.py"
 
 
-@pytest.mark.parametrize("path", DATA, ids=lambda path: path.stem)
-def test_a_csv_is_shown_or_linked(path) -> None:
-    texts = [page.read_text(encoding="utf-8") for page in PAGES]
-    assert any(f"<!-- table: {path.stem} -->" in text or f"(data/{path.name})" in text for text in texts)
+def test_the_check_lists_each_table_and_finds_all_commits_and_numbers() -> None:
+    command = [sys.executable, ROOT / "benchmarks/results/pages.py", "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    for path in DATA:
+        origin = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+        assert f"  {path.stem}  {origin['commit']}  {origin['date']}  {origin['command']}\n" in done.stdout
+
+
+def test_a_page_may_name_no_other_commit_and_no_other_number() -> None:
+    """Numbers of images, settings, code, and numbers of tables and figures are no results."""
+    history = "0123abcdee\n89abcdef01\n"
+    named = "Of 89abcde+ and 0123abcdef: 1234567 images, 0.1234abc, a decade, a facade."
+    assert RENDERER["unknown_commits"](named, history) == ["0123abcdef"]
+    text = "<!-- settings: .05 -->\n| 0.937 |\n\nOf 999 sets at .05, in table 3.7 and `1.5`, 93.7 % and .94 were "
+    assert RENDERER["unsupported_numbers"](f"{text} 77.7, .123 and 98,765 % off.") == [
+        "77.7",
+        ".123",
+        "98,765",
+    ]
+
+
+def test_the_readmes_table_is_that_of_gated() -> None:
+    """ResNet-56's / RepVGG-A0's number of the row and the column of the same name."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## Results\n")[2]
+    table = [line.strip("|").split("|") for line in readme.splitlines() if line.startswith("|")]
+    header, _, *rows = [[cell.strip() for cell in row] for row in table]
+    found = []
+    for network in ("resnet56", "repvgg"):
+        with (FOLDER / f"data/gated-rmse-{network}.csv").open(encoding="utf-8", newline="") as stream:
+            found.append({row["method"]: row for row in csv.DictReader(stream)})
+    for name, *cells in rows:
+        assert cells == [
+            " / ".join(each[name.split("`")[1]][column] for each in found) for column in header[1:]
+        ]
 
 
 @pytest.mark.parametrize("page", sorted(FOLDER.glob("*.md")), ids=lambda page: page.name)

@@ -151,13 +151,37 @@ def test_backbones_have_the_accuracy_and_mean_metrics(tabled):
     assert found.predicted_deviation.isna().tolist() == [True, False] * 2
 
 
-@pytest.mark.parametrize(("name", "axis"), [("fig9-ratio", "ratio"), ("fig9-size", "size")])
+def test_families_have_the_truth_and_the_prediction_of_a_fit_without_them():
+    found = make_table("5", {"net:msp:fpr95": META})
+    mine = found[found.method == "gscore-ude-w"]
+    errors = np.concatenate(held_out_errors(folds(META.families)))
+    weights = mine.family.map(FAMILIES.count)
+    assert np.average(mine.true, weights=weights) == pytest.approx(META.targets.mean())
+    assert np.average(mine.predicted - mine.true, weights=weights) == pytest.approx(errors.mean() / 100)
+
+
+def test_all_mixes_are_counted_by_their_metric(tmp_path):
+    found = make_table("fig8", {"net:msp:fpr95": META})
+    inside = (found["from"].iloc[8] <= META.targets) & (META.targets < found["from"].iloc[9])
+    assert (found.mixes.sum(), found.mixes.iloc[8]) == (40, inside.sum())
+    assert all(path.exists() for path in write_table("fig8", found, tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("name", "axis", "value", "least"),
+    [
+        ("fig9-ratio", "ratio", 1.0, 0.8),
+        ("fig9-size", "size", SIZES[-1], 0.8),
+        ("fig9-random", "draw", 1, 0.3),
+    ],
+)
 @pytest.mark.slow
-def test_gscore_still_correlates_on_other_mixes(name, axis, tabled):
+def test_gscore_still_correlates_on_other_mixes(name, axis, value, least, tabled):
     found = tabled(name, {"net:msp:fpr95": META})
-    at = found[(found.method == "gscore-ude-w") & (found[axis] == (1.0 if axis == "ratio" else SIZES[-1]))]
-    assert at.pearson.item() > 0.8
+    at = found[(found.method == "gscore-ude-w") & (found[axis] == value)]
+    assert at.pearson.item() > least
     assert set(found.method) == {*METHODS, "gscore-kmeans"}
+    assert found.pearson.nunique() == len(found.dropna())
 
 
 def test_the_reference_may_be_small(tabled):

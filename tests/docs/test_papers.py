@@ -1,0 +1,51 @@
+"""docs/results/papers.md names every table and figure of the five papers, with commands and pages that exist."""
+
+import re
+from collections.abc import Iterable
+
+import pytest
+from command_line import run
+from pages import ROOT, unknown
+
+from baselines.report import gscore
+from oracle import ablate
+
+PAGE = ROOT / "docs/results/papers.md"
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in PAGE.read_text(encoding="utf-8").splitlines()
+    if line.startswith("| ")
+][1:]
+TABLES = {"SYP": "1 2 3 4 5", "Gscore": "1 2 3 4 5 6", "FACETS": "I II III IV V VI VII"}
+TABLES |= {"IS-OOD": "1 2 3 4 5 6 7", "ImageNet-OOD": "1 2 3 4"}
+FIGURES = {"SYP": 10, "Gscore": 12, "FACETS": 4, "IS-OOD": 19, "ImageNet-OOD": 13}
+REASONS = ("not there: ", "no table here", "no picture here")
+
+
+@pytest.mark.parametrize("paper", TABLES)
+def test_the_page_has_all_tables_and_figures(paper: str) -> None:
+    tables, figures = (
+        " ".join(what for name, what, *_ in ROWS if name == paper and what.startswith(kind))
+        for kind in ("table", "figure")
+    )
+    assert {*re.findall(r"\b(?:\d+|[IVX]+)\b", tables)} == {*TABLES[paper].split()}
+    assert {*map(int, re.findall(r"\d+", figures))} == {*range(1, FIGURES[paper] + 1)}
+
+
+def test_a_row_leads_to_a_page_or_says_why_not_and_its_command_exists() -> None:
+    for paper, what, command, page, difference in ROWS:
+        links = re.findall(r"\(([^)]+)\)", page)
+        assert paper in TABLES
+        assert all((PAGE.parent / link).is_file() for link in links)
+        assert links or any(reason in difference for reason in REASONS), what
+        assert command or difference.startswith("not there: "), what
+        if command:
+            assert unknown(command.strip("`")) == "", command
+            assert "Usage: " in run(*command.strip("`").split()[1:], "--help").text
+
+
+@pytest.mark.parametrize(("paper", "tables"), [("SYP", ablate.TABLES), ("Gscore", gscore.TABLES)])
+def test_the_tables_that_ablate_makes_are_those_of_the_page(paper: str, tables: Iterable[str]) -> None:
+    """All but the kit's own."""
+    commands = " ".join(command for name, _, command, *_ in ROWS if name == paper)
+    assert {*re.findall(r"--table ([\w-]+)", commands)} == {*tables} - {"near-far"}
