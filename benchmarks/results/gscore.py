@@ -6,7 +6,6 @@ FOLDER holds cifar10.zip (train/<class>/, test/<class>/), ood.zip (<set>/) and w
 DIR keeps what was observed and scored, so that a second run goes on from there.
 """
 
-import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -231,12 +230,9 @@ def write_tables(pools: Pools, folder: Path) -> None:
 
 def main() -> None:
     """Observe, mix, predict, print."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser = real.parser(__doc__)
     parser.add_argument("--metric", default="fpr95")
     parser.add_argument("--tables", type=Path, metavar="FOLDER", help="write the paper's tables and stop")
-    parser.add_argument("--write", action="store_true", help="record the tables for docs/results")
     given = parser.parse_args()
     real.require("ood.zip", "weights/resnet56.safetensors")
     given.folder.mkdir(parents=True, exist_ok=True)

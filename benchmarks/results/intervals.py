@@ -13,12 +13,12 @@ method nor interval learnt; without distance are the same intervals where residu
 far from the meta-train sets.
 """
 
-import argparse
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import real
 from numpy.typing import NDArray
 from pages import record
 from sklearn.base import clone
@@ -143,12 +143,10 @@ def of_predictions(folder: Path) -> Iterator[dict[str, object]]:
 
 def main() -> None:
     """Measure, print, and record where that is asked for."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser = real.parser(__doc__, folder=False)
     parser.add_argument("--runs", type=int, default=8000, help="simulated competitions for each row")
     parser.add_argument("--means", action="store_true", help="intervals of means with a large family")
     parser.add_argument("--predictions", type=Path, metavar="DIR")
-    parser.add_argument("--write", action="store_true", help="record the table for docs/results")
     asked = parser.parse_args()
     if asked.predictions:
         name, found, decimals = "intervals-predictions", of_predictions(asked.predictions), 2

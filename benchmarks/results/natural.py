@@ -9,10 +9,8 @@ table's RMSE weighs the four sources alike; the bias is the mean error of the wh
 that learn nothing from sets.
 """
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import real
@@ -126,12 +124,9 @@ def errors(method: Estimator, meta: MetaTrain, sets: Sequence[Judged]) -> tuple[
 
 def main() -> None:
     """Observe, fit, print."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser = real.parser(__doc__)
     parser.add_argument("--sets", type=int, default=40, help="of each group")
     parser.add_argument("--size", type=int, default=200, help="images in a meta-train set")
-    parser.add_argument("--write", action="store_true", help="record the tables for docs/results")
     asked = parser.parse_args()
     real.require("natural.zip", "weights/resnet56.safetensors")
     cache = Cache(asked.folder)

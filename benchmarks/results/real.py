@@ -5,6 +5,7 @@ script says that it needs.
 """
 
 import os
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,6 +14,18 @@ from starter.data.sources.oodsets import CIFAR10
 from starter.data.sources.sources import load_images
 from starter.models.classifiers import Classifier, load_classifier
 from starter.models.classifiers.engine import chosen
+
+MORE = ("tinyin_b", "tinyin_c", "catsdogs_breeds")
+"""The sets in natural_more.zip; the others are in natural.zip."""
+
+
+def parser(about: str, folder: bool = True) -> ArgumentParser:
+    """What scripts share: their first lines as help, DIR, and --write."""
+    found = ArgumentParser(description=about, formatter_class=RawDescriptionHelpFormatter)
+    if folder:
+        found.add_argument("folder", type=Path, metavar="DIR")
+    found.add_argument("--write", action="store_true", help="record the tables for docs/results")
+    return found
 
 
 def data() -> Path:
@@ -46,3 +59,9 @@ def classifier(arch: str = "resnet56", precision: str = "", file: str = "") -> C
 def images(part: str, limit: int | None = None, seed: int = 0) -> ImageSet:
     """CIFAR-10's "train" or "test" images, or `limit` of them drawn by `seed`."""
     return load_images(data() / "cifar10.zip" / part, CIFAR10, limit, seed=seed)
+
+
+def natural(name: str, limit: int, seed: int = 0) -> ImageSet:
+    """Images of a natural set, `limit` of them drawn by `seed`."""
+    file = "natural_more.zip" if name in MORE else "natural.zip"
+    return load_images(data() / file / name, CIFAR10, limit, seed=seed)

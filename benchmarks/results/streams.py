@@ -9,7 +9,6 @@ times a sample. The model is simulated as in docs/how-to/estimate.md, or ResNet-
 distorted after the fall. --write puts the table into docs/results/data.
 """
 
-import argparse
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -90,10 +89,8 @@ def rates(name: str, draw: Draw, samples: int) -> list[dict[str, object]]:
 
 def main() -> None:
     """Draw, estimate, print, record."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser = real.parser(__doc__, folder=False)
     parser.add_argument("--samples", type=int, default=20)
-    parser.add_argument("--write", action="store_true")
     options, lines = parser.parse_args(), list[dict[str, object]]()
     for name, make in (("simulated", lambda: simulated), ("resnet56", photographs)):
         lines += rates(name, make(), options.samples)

@@ -7,7 +7,6 @@ for each classifier, or gone on with; the page says of what sets. Every fit is k
 goes on.
 """
 
-import argparse
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -142,11 +141,8 @@ def lines(table: str, competition: Competition, variant: str) -> Iterator[tuple[
 
 def main() -> None:
     """Build, fit table after table, print and write."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser = real.parser(__doc__)
     parser.add_argument("--only", action="append", choices=TABLES, help="repeatable")
-    parser.add_argument("--write", action="store_true", help="record the tables for docs/results")
     options = parser.parse_args()
     real.require("natural.zip", "weights/resnet56.safetensors", "weights/repvgg_a0.safetensors")
     tables: dict[str, list[dict]] = {}
