@@ -8,7 +8,6 @@ terminal acts on, the peak memory, and the slowest file in seconds of processor 
 machine does not lengthen. Exit code 1 where one breaks the promise: none, under 300 MB, under 2 s.
 """
 
-import argparse
 import csv
 import io
 import itertools
@@ -31,7 +30,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
-from contest import make
+from contest import make, parser
 
 import unseen
 from submission import Competition, InvalidSubmission, UnusableInput
@@ -262,10 +261,10 @@ def faults(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--files", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    words = parser(__doc__)
+    words.add_argument("--files", type=int, default=10_000)
+    words.add_argument("--seed", type=int, default=0)
+    options = words.parse_args()
     folder = Path(tempfile.mkdtemp())
     competition = make(folder / "contest", images=999_999_937)  # so that no file holds a label by chance
     ids = competition.ids("test")

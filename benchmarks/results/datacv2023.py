@@ -1,15 +1,15 @@
 """The DataCV challenge of 2023 in its own size: 1,000 meta-train sets of 10,000 images, and every method.
 
     UNSEEN_DATA=FOLDER python benchmarks/results/datacv2023.py DIR [--engine openvino] [--precision bfloat16]
-        [--device cuda] [--only NAME] [--classifier resnet56] [--sets 200 --size 1000] [--write]
+        [--device cuda] [--only NAME] [--classifier resnet56] [--write]
 
 FOLDER is as for cifar10.py here, with weights/repvgg_a0.safetensors besides. The settings are those of
 `--preset datacv2023`, with the natural sets of cifar10.py in place of CIFAR-10.1 and CIFAR-10-F. Without
 --only, the methods are those that `unseen predict` runs unasked and that read nothing but what a build
 observes; ORA-A, ORA-B and SYP have to be named, and train for as long and as fast as the paper's.
 
-It takes some hours on a CPU that computes in bfloat16, without it many, with fewer and smaller sets one.
-Whatever stops it, the same command goes on; all that is in DIR is written.
+It takes some hours on a CPU that computes in bfloat16, without it many. Whatever stops it, the same command
+goes on; all that is in DIR is written.
 """
 
 import numpy as np
@@ -35,8 +35,8 @@ from submission.scoring import score_rows
 from submission.solution import solution_of
 
 
-def settings(classifier: str, engine: str, precision: str, sizes: dict[str, int]) -> AccuracySettings:
-    """The preset's, with images and weights from FOLDER; `sizes` may name others."""
+def settings(classifier: str, engine: str, precision: str) -> AccuracySettings:
+    """The preset's, with images and weights from FOLDER."""
     natural = real.data() / "natural.zip"
     given = {
         "source": str(real.data() / "cifar10.zip"),
@@ -46,7 +46,7 @@ def settings(classifier: str, engine: str, precision: str, sizes: dict[str, int]
         "engine": engine,
         "precision": precision,
     }
-    return AccuracySettings.model_validate({**preset("datacv2023", "accuracy"), **given, **sizes})
+    return AccuracySettings.model_validate({**preset("datacv2023", "accuracy"), **given})
 
 
 def chosen(competition: Competition, names: list[str]) -> dict[str, Estimator]:
@@ -86,23 +86,19 @@ def main() -> None:
     parser.add_argument("--device", default="cpu", help="of the classifiers: cpu, cuda")
     parser.add_argument("--only", action="append", metavar="NAME", help="these methods; repeatable")
     parser.add_argument("--classifier", action="append", choices=RATES, help="of both; repeatable")
-    parser.add_argument("--sets", type=int, help="meta-train sets in place of 1,000")
-    parser.add_argument("--size", type=int, help="images of a set in place of 10,000")
     options = parser.parse_args()
     real.require("natural.zip", "weights/resnet56.safetensors", "weights/repvgg_a0.safetensors")
     found: list[dict[str, object]] = []
-    given = {"train_sets": options.sets, "set_size": options.size}
-    sizes = {name: number for name, number in given.items() if number}
     for name in options.classifier or RATES:
         folder, cache = options.folder / name, str(options.folder / "cache")
-        asked = settings(name, options.engine, options.precision, sizes)
+        asked = settings(name, options.engine, options.precision)
         competition = build(folder, asked, TEST_SEED, options.device, cache=cache)
         predict(competition, chosen(competition, options.only or []), options.device)
         found += lines(competition, name)
         print(*found, sep="\n")
     if options.write:
         own = [name.partition("_")[0] for name in options.classifier or []]
-        record("-".join(["datacv2023", *(["smaller"] if sizes else []), *own]), found)
+        record("-".join(["datacv2023", *own]), found)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """gated on real CIFAR-10 beside other methods, by kind of set: the tables of docs/results/gated.md.
 
     UNSEEN_DATA=FOLDER python benchmarks/results/gated.py DIR [--seeds 3] [--classifier repvgg_a0]
-        [--precision bfloat16] [--learn 500] [--shapes] [--write]
+        [--shapes] [--write]
 
 FOLDER is as for cifar10.py here, with natural_more.zip. DIR keeps what networks have seen of the sets: an
 interrupted run goes on. For each seed there are 120 `wide` meta-train sets of 500 images: 40 each of the
@@ -30,7 +30,7 @@ from starter.data.images.imageset import ImageSet
 from starter.data.operations import OPERATIONS, new_operations
 from starter.data.sets.recipe import Recipe, draw_recipes
 from starter.data.sources.oodsets import CIFAR10
-from starter.data.sources.sources import load_images, load_source
+from starter.data.sources.sources import load_source
 from starter.data.sources.splits import Splits
 from starter.models.encoders.choose import lite0
 from starter.observing.image_stats import image_stats
@@ -45,8 +45,6 @@ CHOSEN = (
 )
 TESTED = ("imagenet_one_each", "imagenette_dog_truck", "pacs_photo")
 DRAWN = ("pacs_cartoon", "stylised_shapes")
-MORE = ("tinyin_b", "tinyin_c", "catsdogs_breeds")
-"""The sets in natural_more.zip."""
 N, CLEAN = 500, 6000
 SMALL, LARGE, DRAWS = 50, 10_000, 4
 """Images of the sets of --shapes, and samples that are drawn of a set of 500."""
@@ -73,8 +71,7 @@ Observed = tuple[list[Observation], list[IntArray], list[frozenset[str]]]
 
 def natural(name: str, seed: int) -> Made:
     """Up to 500 images of a natural set."""
-    file = "natural_more.zip" if name in MORE else "natural.zip"
-    return name, frozenset(), load_images(real.data() / file / name, CIFAR10, N, seed=seed)
+    return name, frozenset(), real.natural(name, N, seed)
 
 
 def wide(splits: Splits, seed: int, count: int, prefix: str) -> Iterator[Made]:
@@ -107,16 +104,15 @@ def distorted(seed: int) -> Iterator[Made]:
         yield name, recipe.families, recipe.render(images)
 
 
-def made(part: str, splits: Splits, seed: int, learn: int) -> Iterator[Made]:
-    """The sets of one part; `learn` images of each meta-train set."""
+def made(part: str, splits: Splits, seed: int) -> Iterator[Made]:
+    """The sets of one part."""
     if part == "reference":
         yield part, frozenset(), splits.reference
     elif part == "clean":
         rows = np.random.default_rng(1000 + seed).permutation(len(splits.train))[:CLEAN]
         yield part, frozenset(), splits.train.take(rows)
     elif part == "meta":
-        for name, families, images in wide(splits, seed, 40, ""):
-            yield name, families, images.take(np.arange(learn))
+        yield from wide(splits, seed, 40, "")
     elif part == "seen":
         yield from wide(splits, seed, 4, "t")
     elif part in ("corrupted", "few"):
@@ -130,30 +126,25 @@ def made(part: str, splits: Splits, seed: int, learn: int) -> Iterator[Made]:
         yield from (natural(name, seed) for name in (*CHOSEN, *TESTED, *DRAWN))
 
 
-def looks(name: str, precision: str) -> Look:
+def looks(name: str) -> Look:
     """A network's features or logits of images; of no network, the images' statistics."""
     if name == STATS:
         return lambda images: image_stats(torch.from_numpy(images.transpose(0, 3, 1, 2))).numpy()
     if name == "lite0":
         encode = lite0(engine="openvino").encode_images
         return lambda images: encode(images).astype(np.float16)
-    classifier = real.classifier(name, precision)
+    classifier = real.classifier(name)
     return lambda images: classifier(images)[0].numpy()
 
 
 class Seen:
     """What a classifier and lite0 see of the sets of one seed, kept in a folder.
 
-    Args:
-        folder: Where arrays are kept: SEED/PART.json (names, families, sizes), labels, and LOOKER/PART.npy.
-        arch, precision: The classifier's.
-        seed: Seed of splits and sets.
-        learn: Images of each meta-train set; of a folder always the same.
+    It has SEED/PART.json (names, families, sizes), SEED/PART-labels.npy and SEED/LOOKER/PART.npy.
     """
 
-    def __init__(self, folder: Path, arch: str, precision: str, seed: int, learn: int = N) -> None:
-        self.learn = learn
-        self.folder, self.arch, self.precision, self.seed = folder / str(seed), arch, precision, seed
+    def __init__(self, folder: Path, arch: str, seed: int) -> None:
+        self.folder, self.arch, self.seed = folder / str(seed), arch, seed
         self.classes = np.arange(len(CIFAR10))
         self.splits: list[Splits] = []
         self.looks: dict[str, Look] = {}
@@ -167,7 +158,7 @@ class Seen:
         """Name, families and size of each set of a part, and all labels."""
         about, labels = self.folder / f"{part}.json", self.folder / f"{part}-labels.npy"
         if not about.exists():
-            sets = list(made(part, self.source(), self.seed, self.learn))
+            sets = list(made(part, self.source(), self.seed))
             self.folder.mkdir(parents=True, exist_ok=True)
             np.save(labels, np.concatenate([images.labels for _, _, images in sets]))
             about.write_text(json.dumps([(name, sorted(of), len(images)) for name, of, images in sets]))
@@ -177,9 +168,8 @@ class Seen:
         """What a network sees of all images of a part."""
         path = self.folder / looker / f"{part}.npy"
         if not path.exists():
-            self.looks[looker] = self.looks.get(looker) or looks(looker, self.precision)
-            look, sets = self.looks[looker], made(part, self.source(), self.seed, self.learn)
-            rows = [look(images.images) for _, _, images in sets]
+            look = self.looks[looker] = self.looks.get(looker) or looks(looker)
+            rows = [look(images.images) for _, _, images in made(part, self.source(), self.seed)]
             path.parent.mkdir(parents=True, exist_ok=True)
             np.save(path, np.concatenate(rows))
             print(f"seed {self.seed}: {looker} has seen {part}", flush=True)
@@ -361,15 +351,13 @@ def main() -> None:
     """Look, fit, predict, print."""
     parser = real.parser(__doc__)
     parser.add_argument("--classifier", default="resnet56")
-    parser.add_argument("--precision", default="", help="of the classifier")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--learn", type=int, default=N, help="images of each meta-train set, at most 500")
     parser.add_argument("--shapes", action="store_true", help="small and large sets, and two classes")
     given = parser.parse_args()
     real.require("natural.zip", "natural_more.zip", f"weights/{given.classifier}.safetensors", referee=True)
     measure, summary = (shaped, shapes) if given.shapes else (errors, tables)
-    seen = given.folder, given.classifier, given.precision
-    lines = [line for seed in range(given.seeds) for line in measure(Seen(*seen, seed, given.learn))]
+    seen = (Seen(given.folder, given.classifier, seed) for seed in range(given.seeds))
+    lines = [line for each in seen for line in measure(each)]
     for table, rows in summary(lines, given.seeds).items():
         print(f"\n{table}")
         for row in rows:

@@ -25,7 +25,6 @@ from starter.contest.accuracy.plan import hard_to_easy
 from starter.data.sets.recipe import draw_recipes
 from starter.data.sets.rendering import FromRecipe
 from starter.data.sources.oodsets import CIFAR10
-from starter.data.sources.sources import load_images
 from starter.data.sources.splits import Splits, split
 from starter.observing.cache import Cache
 from starter.observing.observation import MetaTrain, Moments, Observation, Source
@@ -86,8 +85,7 @@ def natural_sets(observer: Observer) -> list[Judged]:
     """The natural validation sets, each whole, then subsets of it."""
     found: list[Judged] = []
     for name in VALIDATION:
-        images = load_images(real.data() / "natural.zip" / name, CIFAR10, 1000, seed=0)
-        assert images.labels is not None
+        images = real.natural(name, 1000)
         bare = FromRecipe.whole(replace(images, labels=None))
         seen = observe_all([bare], observer, (*NEEDS, "peers"))[0]
         whole = Judged(name, seen, seen.predicted == images.labels)
