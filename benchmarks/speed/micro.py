@@ -196,7 +196,8 @@ def statistics(rounds: int, small: bool) -> Figures:
     embedded = np.resize(load_source("glyphs").meta_base.images, (n, 32, 32, 3))
     for kind, images in (("embedded images", embedded), ("noise", noise(n))):
         chunks = torch.from_numpy(np.ascontiguousarray(images.transpose(0, 3, 1, 2))).split(CHUNK)
-        found = faster(partial(list, map(image_stats, chunks)), partial(one_by_one, images), rounds)
+        kit = partial(lambda of: [image_stats(chunk) for chunk in of], chunks)
+        found = faster(kit, partial(one_by_one, images), rounds)
         yield f"image statistics of {kind}: OpenCV and NumPy image by image / the kit", found
 
 
@@ -302,7 +303,7 @@ def made_up(k: int, d: int, n: int, sets: int = 3) -> MetaTrain:
     (reference, labels), (known, _) = (observed(str(i), centres, 5000, 2.0, i) for i in (1, 2))
     source = Source(reference, labels, known, centres, np.zeros(k, np.float32), None)
     pairs = (observed(f"set{i}", centres, n, 3.0 + i % 8, 3 + i) for i in range(sets))
-    seen, truth = zip(*pairs, strict=True)
+    seen, truth = map(list, zip(*pairs, strict=True))
     right = [each.predicted == classes for each, classes in zip(seen, truth, strict=True)]
     families = [frozenset({str(i % 20)}) for i in range(sets)]
     accuracies = np.array([each.mean() for each in right])
