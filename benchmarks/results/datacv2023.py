@@ -14,7 +14,7 @@ goes on; all that is in DIR is written.
 
 import numpy as np
 import real
-from cifar10 import GROUPS, TEST, TEST_SEED, VALIDATION
+from cifar10 import GROUPS, TEST_SEED, read_from
 from pages import record
 from sklearn.base import clone
 from syp import ORACLE, RATES
@@ -37,15 +37,7 @@ from submission.solution import solution_of
 
 def settings(classifier: str, engine: str, precision: str) -> AccuracySettings:
     """The preset's, with images and weights from FOLDER."""
-    natural = real.data() / "natural.zip"
-    given = {
-        "source": str(real.data() / "cifar10.zip"),
-        "classifiers": (real.weights(classifier),),
-        "val_from": tuple(str(natural / name) for name in VALIDATION),
-        "test_from": tuple(str(natural / name) for name in TEST),
-        "engine": engine,
-        "precision": precision,
-    }
+    given = {**read_from(classifier), "engine": engine, "precision": precision}
     return AccuracySettings.model_validate({**preset("datacv2023", "accuracy"), **given})
 
 

@@ -14,11 +14,13 @@ With --shapes the sets are of other sizes or class shares, natural sets distorte
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import real
 import torch
 from pages import record
@@ -126,6 +128,7 @@ def made(part: str, splits: Splits, seed: int) -> Iterator[Made]:
         yield from (natural(name, seed) for name in (*CHOSEN, *TESTED, *DRAWN))
 
 
+@cache
 def looks(name: str) -> Look:
     """A network's features or logits of images; of no network, the images' statistics."""
     if name == STATS:
@@ -146,8 +149,6 @@ class Seen:
     def __init__(self, folder: Path, arch: str, seed: int) -> None:
         self.folder, self.arch, self.seed = folder / str(seed), arch, seed
         self.classes = np.arange(len(CIFAR10))
-        self.splits: list[Splits] = []
-        self.looks: dict[str, Look] = {}
         known, clean = self.arrays("lite0", "reference"), self.arrays("lite0", "clean")
         _, labels = self.sets("reference")
         weight, bias = fit_linear(clean.astype(np.float32), self.sets("clean")[1], len(CIFAR10))
@@ -158,7 +159,7 @@ class Seen:
         """Name, families and size of each set of a part, and all labels."""
         about, labels = self.folder / f"{part}.json", self.folder / f"{part}-labels.npy"
         if not about.exists():
-            sets = list(made(part, self.source(), self.seed))
+            sets = list(made(part, self.splits, self.seed))
             self.folder.mkdir(parents=True, exist_ok=True)
             np.save(labels, np.concatenate([images.labels for _, _, images in sets]))
             about.write_text(json.dumps([(name, sorted(of), len(images)) for name, of, images in sets]))
@@ -168,17 +169,16 @@ class Seen:
         """What a network sees of all images of a part."""
         path = self.folder / looker / f"{part}.npy"
         if not path.exists():
-            look = self.looks[looker] = self.looks.get(looker) or looks(looker)
-            rows = [look(images.images) for _, _, images in made(part, self.source(), self.seed)]
+            rows = [looks(looker)(images.images) for _, _, images in made(part, self.splits, self.seed)]
             path.parent.mkdir(parents=True, exist_ok=True)
             np.save(path, np.concatenate(rows))
             print(f"seed {self.seed}: {looker} has seen {part}", flush=True)
         return np.load(path)
 
-    def source(self) -> Splits:
+    @cached_property
+    def splits(self) -> Splits:
         """CIFAR-10, read once."""
-        self.splits = self.splits or [load_source(str(real.data() / "cifar10.zip"), self.seed)]
-        return self.splits[0]
+        return load_source(str(real.data() / "cifar10.zip"), self.seed)
 
     def observed(self, part: str, referee: bool) -> Observed:
         """Observations, labels and families of the sets of a part, of their images of `classes` alone."""
@@ -188,12 +188,14 @@ class Seen:
         judged = (features @ self.weight.T + self.bias).astype(np.float32)
         ends = np.cumsum([size for _, _, size in about])[:-1]
         views = [{f"{REFEREE}lite0": each} if referee else {} for each in np.split(judged, ends)]
-        rows = zip(about, np.split(logits, ends), np.split(stats, ends), views, strict=True)
+        names, families, _ = zip(*about, strict=True)
         seen = [
             Observation(name, self.arch, own, image_stats=each, views=view)
-            for (name, _, _), own, each, view in rows
+            for name, own, each, view in zip(
+                names, *(np.split(x, ends) for x in (logits, stats)), views, strict=True
+            )
         ]
-        whole = seen, np.split(labels, ends), [frozenset(of) for _, of, _ in about]
+        whole = seen, np.split(labels, ends), [frozenset(of) for of in families]
         return whole if len(self.classes) == len(CIFAR10) else self.narrowed(*whole)
 
     def narrowed(self, *whole: Any) -> Observed:
@@ -297,11 +299,9 @@ SHAPES: dict[str, tuple[tuple[str, ...], Draw | None]] = {
 
 def shaped(seen: Seen) -> list[dict[str, Any]]:
     """The lines of sets of other sizes and shares, and of two classes."""
-    found = [
-        {"shape": shape, **line}
-        for shape, (parts, draw) in SHAPES.items()
-        for line in errors(seen, SHAPED, parts, draw)
-    ]
+    found = []
+    for shape, (parts, draw) in SHAPES.items():
+        found += [{"shape": shape, **line} for line in errors(seen, SHAPED, parts, draw)]
     for pair in PAIRS:
         seen.classes = np.array(pair)
         lines = errors(seen, SHAPED, ("natural", "corrupted"))
@@ -309,41 +309,40 @@ def shaped(seen: Seen) -> list[dict[str, Any]]:
     return found
 
 
-def shapes(lines: Sequence[dict[str, Any]], seeds: int) -> dict[str, list[dict[str, Any]]]:
+def shapes(lines: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
     """RMSE by shape and kind, the mean over seeds."""
     rows = []
-    for shape, kind in dict.fromkeys((line["shape"], line["kinds"][0]) for line in lines):
-        mine = [line for line in lines if (line["shape"], line["kinds"][0]) == (shape, kind)]
-        row: dict[str, Any] = {"sets": f"{shape}: {kind}", "count": len(mine) // len(SHAPED)}
-        rows.append(row | {method: rmse(mine, method, seeds) for method in SHAPED})
+    for (shape, kind), mine in lines.groupby(["shape", lines.kinds.str[0]], sort=False):
+        row = {"sets": f"{shape}: {kind}", "count": len(mine) // len(SHAPED)}
+        rows.append(row | {method: of_seeds(mine[mine.method == method], rmse) for method in SHAPED})
     return {"shapes": rows}
 
 
-def rmse(lines: Sequence[dict[str, Any]], method: str, seeds: int) -> float:
-    """The mean over seeds of a method's root of the mean squared error."""
-    each = [[x["error"] for x in lines if (x["method"], x["seed"]) == (method, s)] for s in range(seeds)]
-    return float(np.mean([np.sqrt(np.mean(np.square(of))) for of in each]))
+def rmse(errors: pd.Series) -> float:
+    return float(np.sqrt(np.mean(np.square(errors))))
 
 
-def tables(lines: Sequence[dict[str, Any]], seeds: int) -> dict[str, list[dict[str, Any]]]:
+def of_seeds(lines: pd.DataFrame, measure: Callable[[pd.Series], float]) -> float:
+    """The mean over seeds of a measure of errors."""
+    return float(np.mean([measure(part.error) for _, part in lines.groupby("seed")]))
+
+
+def tables(lines: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
     """RMSE by kind, the mean over seeds; of photographs the median error too; and errors on natural sets."""
-    by_kind, by_set = [], []
+    by_kind = []
     for method in METHODS:
         row: dict[str, Any] = {"method": method}
         for kind in KINDS:
-            mine = [line for line in lines if line["method"] == method and kind in line["kinds"]]
-            row[kind] = rmse(mine, method, seeds)
+            mine = lines[(lines.method == method) & lines.kinds.map(lambda kinds, kind=kind: kind in kinds)]
+            row[kind] = of_seeds(mine, rmse)
             if kind == "photographs":
-                each = [[abs(x["error"]) for x in mine if x["seed"] == seed] for seed in range(seeds)]
-                row["median"] = float(np.mean([np.median(of) for of in each]))
+                row["median"] = of_seeds(mine, lambda errors: float(errors.abs().median()))
         by_kind.append(row)
-    for name in (*CHOSEN, *TESTED, *DRAWN):
-        row = {"set": name}
-        for method in SHAPED:
-            row[method] = float(
-                np.mean([x["error"] for x in lines if (x["method"], x["set"]) == (method, name)])
-            )
-        by_set.append(row)
+    means = lines.groupby(["set", "method"]).error.mean()
+    by_set = [
+        {"set": name, **{method: float(means[name, method]) for method in SHAPED}}
+        for name in (*CHOSEN, *TESTED, *DRAWN)
+    ]
     return {"rmse": by_kind, "natural": by_set}
 
 
@@ -358,7 +357,7 @@ def main() -> None:
     measure, summary = (shaped, shapes) if given.shapes else (errors, tables)
     seen = (Seen(given.folder, given.classifier, seed) for seed in range(given.seeds))
     lines = [line for each in seen for line in measure(each)]
-    for table, rows in summary(lines, given.seeds).items():
+    for table, rows in summary(pd.DataFrame(lines)).items():
         print(f"\n{table}")
         for row in rows:
             print({key: round(value, 1) if isinstance(value, float) else value for key, value in row.items()})

@@ -81,9 +81,11 @@ def held_out(others: int | None = None, reference: int = 2000) -> tuple[ImageSet
     return test.take(order[:reference], "reference"), test.take(order[reference:], "ind")
 
 
-def observed(observer: Observer, reference: ImageSet, *sets: ImageSet) -> tuple[Source, list[Observation]]:
-    """The labelled source, whose training images come first in `sets`, and the other sets, with features."""
+def observed(
+    observer: Observer, reference: ImageSet, *sets: ImageSet, needs: tuple[str, ...] = ("features",)
+) -> tuple[Source, list[Observation]]:
+    """The labelled source, whose training images come first in `sets`, and the other sets, with `needs`."""
     bare = [FromRecipe.whole(replace(each, labels=None)) for each in (reference, *sets)]
-    known, train, *seen = observe_all(bare, observer, ("features",))
+    known, train, *seen = observe_all(bare, observer, needs)
     head = observer.classifier.head_weight, observer.classifier.head_bias
     return Source(known, reference.truth, train, *head, observer.classifier), seen
