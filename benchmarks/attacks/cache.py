@@ -2,10 +2,9 @@
 
 python benchmarks/attacks/cache.py
 
-A competition of each track is built, and a method observed on it whose predictions depend on every bit of all
-that can be observed. Then, kind by kind of its cache's entries, one bit of each entry is flipped, anywhere in
-the file; the method predicts again, and the build, its last file removed, is finished again. What they write
-must have the bytes of before. Exit code 1 otherwise.
+For each track a method predicts that depends on every bit of all that can be observed. Then, kind by kind of
+the cache's entries, one bit of each is flipped; the method predicts again, and the build, its last file
+removed, is finished again. What they write must have the bytes of before. Exit code 1 otherwise.
 """
 
 import hashlib

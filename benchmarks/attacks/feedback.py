@@ -3,13 +3,11 @@
 python benchmarks/attacks/feedback.py [DIR] [--sets 30]
 
 DIR keeps a competition of embedded digits with the predictions of the kit's methods, made in some minutes.
-A team has them all; it starts from `gated`, the best on the validation sets, and takes its errors for a sum
-of a constant, the other methods' deviations from it, and chance. Its first file holds `gated`, and each
-further one moves every set up or down by 20 points, along the next direction in which most is unknown.
-A score s of m public sets is a linear equation in their labels: ``m s^2 = sum((d - e)^2)`` for moves d and
-errors e of what the team knows. The team solves all equations by least squares with normal errors, the noise
-being that of rounding. "sets known" is a team that knows which sets are public; "sets unknown" knows that
-they are 30 % of all. Exit code 1 if `build` prints other figures, by more than 0.03.
+A team has them all, starts from `gated`, and takes its errors for a sum of a constant, the other methods'
+deviations, and chance. After `gated` each file moves every set by 20 points, along the direction in which
+most is unknown. A score s of m public sets is linear in their labels: ``m s^2 = sum((d - e)^2)`` for moves d
+and errors e, solved by least squares with the noise of rounding. "sets unknown" is a team that knows only
+that 30 % are public. Exit code 1 if `build` prints other figures, by more than 0.03.
 """
 
 import sys

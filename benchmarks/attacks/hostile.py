@@ -2,10 +2,9 @@
 
 python benchmarks/attacks/hostile.py [--files 10000] [--seed 0]
 
-Every file goes through `scoring.validate`; one in 20 through `unseen validate` and `unseen score` too.
-Prints crashes, tracebacks, files accepted or refused wrongly, leaks of hidden targets or of characters that a
-terminal acts on, the peak memory, and the slowest file in seconds of processor time, which other work on the
-machine does not lengthen. Exit code 1 where one breaks the promise: none, under 300 MB, under 2 s.
+Every file goes through `scoring.validate`; one in 20 through `unseen validate` and `unseen score` too. Exit
+code 1 for a crash, traceback, wrong verdict, or leak (of hidden targets, or of characters that a terminal
+acts on), 300 MB or more, or a file that takes 2 s of processor time.
 """
 
 import csv

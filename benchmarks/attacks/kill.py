@@ -2,9 +2,9 @@
 
 python benchmarks/attacks/kill.py [--rounds 500]
 
-A submission is lost if its team has a receipt, but it has no row or no file, and doubled if its file has two
-rows. Each round starts a command in a process of its own and kills it at a random moment; about half of them
-end before. At the end every command must work, and `unseen verify` must find nothing. Exit code 1 otherwise.
+Lost is a receipt without a row or file, doubled a file with two rows. Each round kills a command at a random
+moment; about half end before. At the end every command must work, and `unseen verify` must find nothing. Exit
+code 1 otherwise.
 """
 
 import json

@@ -3,16 +3,12 @@
 python benchmarks/attacks/pooling.py [DIR]
 
 DIR keeps a competition of embedded digits with the predictions of the kit's methods, made in some minutes.
-Pairs of teams each hand in a file; the audit knows all methods but those that are their own.
-
-- honest: for each pair of methods, each team has one of them as its own.
-- trained: regressors of six kinds, ten each, that learn from random parts of the kit's table of features.
-- copies: a method of which at least one point is its own, and its copy: blended with up to as much of
-  another, scaled by 0.8 to 1.2 about its mean, moved by up to 3 points, with noise of up to half of what is
-  the method's own, clipped, rounded to 0.1 points.
-- the same method, or the same blend of two to four, which the audit knows, rounded to 1, 0.1 or 0.01 points.
-
-Exit code 1 if fewer than 95 % of the copies, more than 1 % of honest pairs, or any of the third are remarked.
+Pairs of teams each hand in a file; the audit knows all methods but their own. Honest teams have one method
+each, or one of ten regressors of each of six kinds, trained on random parts of the table of features. A copy
+is blended with up to as much of another, scaled by 0.8 to 1.2, moved by up to 3 points, with noise of up to
+half of what is its method's own (a point or more), and rounded. Or both teams hand in the same known method,
+or blend of two to four, rounded. Exit code 1 if fewer than 95 % of the copies, more than 1 % of honest pairs
+of methods, or any of the last kind are remarked.
 """
 
 import itertools

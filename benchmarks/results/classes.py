@@ -2,11 +2,11 @@
 
     UNSEEN_DATA=FOLDER python benchmarks/results/classes.py DIR [--images 40]
 
-FOLDER holds cifar10.zip, cifar100.zip, tiny_imagenet.zip and weights/; WordNet 3.0 is needed. The 300 classes
-of the two candidates are assigned by similarity to CIFAR-10's at T40, T45 and T50, and by pruning. Printed
-are AUROCs of the detectors that score from cache: each benchmark's OOD images against CIFAR-10's test images,
-and against images of the candidates' own ID classes; and of near and far images (similarity, T45) with the
-95 % interval of their difference over draws of classes.
+FOLDER holds cifar10.zip, cifar100.zip, tiny_imagenet.zip and weights/; WordNet 3.0 is needed. The candidates'
+300 classes are assigned by similarity to CIFAR-10's, and by pruning. Printed are AUROCs of the detectors that
+score from cache: each benchmark's OOD images against CIFAR-10's test images, and against the candidates' own
+ID classes; and of near and far images (similarity, T45) with the 95 % interval of their difference over draws
+of classes.
 """
 
 from collections.abc import Mapping, Sequence

@@ -4,12 +4,9 @@
         [--device cuda] [--only NAME] [--classifier resnet56] [--write]
 
 FOLDER is as for cifar10.py here, with weights/repvgg_a0.safetensors besides. The settings are those of
-`--preset datacv2023`, with the natural sets of cifar10.py in place of CIFAR-10.1 and CIFAR-10-F. Without
---only, the methods are those that `unseen predict` runs unasked and that read nothing but what a build
-observes; ORA-A, ORA-B and SYP have to be named, and train for as long and as fast as the paper's.
-
-It takes some hours on a CPU that computes in bfloat16, without it many. Whatever stops it, the same command
-goes on; all that is in DIR is written.
+`--preset datacv2023`, with the natural sets of cifar10.py. Without --only, the methods are those that
+`unseen predict` runs unasked and that read nothing but what a build observes; ORA-A, ORA-B and SYP have to be
+named. It takes some hours on a CPU that computes in bfloat16, many without it; the same command goes on.
 """
 
 import numpy as np

@@ -1,11 +1,11 @@
 """OOD detectors on mixes of CIFAR-10's test images and 52 OOD sets: their time from cache, and their AUROC.
 
-    UNSEEN_DATA=FOLDER python benchmarks/results/detectors.py DIR [--online 4]
+    UNSEEN_DATA=FOLDER python benchmarks/results/detectors.py DIR
 
 FOLDER holds cifar10.zip, ood.zip (<set>/<image>) and weights/. A mix has 400 test images and all of an OOD
-set (400 at most); 10,000 training images and 2,000 other test images are the source. DIR keeps observations,
-so that a second run only scores. Detectors that need the network are timed on a few mixes (`--online`),
-evenly chosen by name. AUROC and FPR@95 (IND is positive) are means over the mixes.
+set (400 at most); 10,000 training images and 2,000 other test images are the source. DIR keeps observations.
+Detectors that need the network are timed on four mixes, evenly chosen by name. AUROC and FPR@95 (IND is
+positive) are means over the mixes.
 """
 
 import time
@@ -53,16 +53,14 @@ def measured(name: str, source: Source, sets: Sequence[Observation]) -> str:
 
 def main() -> None:
     """Measure and print."""
-    parser = real.parser(__doc__, write=False)
-    parser.add_argument("--online", type=int, default=4, help="mixes that detectors with the network score")
-    options = parser.parse_args()
+    options = real.parser(__doc__, write=False).parse_args()
     real.require("ood.zip", "weights/resnet56.safetensors")
     observer = Observer(real.classifier(), Cache(options.folder))
     reference, ind = real.held_out()
     source, sets = real.observed(observer, reference, real.images("train", TRAIN), *mixes(real.data(), ind))
     print(f"{len(sets)} mixes of {np.mean([len(each) for each in sets]):.0f} images\n")
     print(f"{'detector':12}{'fit, s':>8}{'a mix, s':>14}{'AUROC':>8}{'FPR@95':>8}")
-    few = [sets[int(i)] for i in np.linspace(0, len(sets) - 1, options.online)]
+    few = [sets[int(i)] for i in np.linspace(0, len(sets) - 1, 4)]
     for name, detector in DETECTORS.items():
         row = measured(name, source, few if detector.online else sets)
         print(row, f"over {len(few)} mixes" if detector.online else "", flush=True)

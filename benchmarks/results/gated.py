@@ -4,11 +4,10 @@
         [--shapes] [--write]
 
 FOLDER is as for cifar10.py here, with natural_more.zip. DIR keeps what networks have seen of the sets: an
-interrupted run goes on. For each seed there are 120 `wide` meta-train sets of 500 images: 40 each of the
-groups default, a and b, of none to three operations, three in ten with other class priors. The referee is
-lite0 at 128 pixels, with one probe of 6,000 clean training images. CHOSEN names the natural sets by which
-constants were chosen, beside left-out operations; on the other kinds methods were compared afterwards.
-With --shapes the sets are of other sizes or class shares, natural sets distorted, or the classes two.
+interrupted run goes on. A seed has 120 `wide` meta-train sets of 500 images. The referee is lite0 at 128
+pixels, with one probe of 6,000 clean training images. CHOSEN names the natural sets by which constants were
+chosen, beside left-out operations; on the other kinds methods were compared afterwards. With --shapes the
+sets are of other sizes or class shares, natural sets distorted, or the classes two.
 """
 
 import json
@@ -189,12 +188,8 @@ class Seen:
         ends = np.cumsum([size for _, _, size in about])[:-1]
         views = [{f"{REFEREE}lite0": each} if referee else {} for each in np.split(judged, ends)]
         names, families, _ = zip(*about, strict=True)
-        seen = [
-            Observation(name, self.arch, own, image_stats=each, views=view)
-            for name, own, each, view in zip(
-                names, *(np.split(x, ends) for x in (logits, stats)), views, strict=True
-            )
-        ]
+        rows = zip(names, np.split(logits, ends), np.split(stats, ends), views, strict=True)
+        seen = [Observation(n, self.arch, own, image_stats=s, views=v) for n, own, s, v in rows]
         whole = seen, np.split(labels, ends), [frozenset(of) for of in families]
         return whole if len(self.classes) == len(CIFAR10) else self.narrowed(*whole)
 

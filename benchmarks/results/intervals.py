@@ -1,16 +1,14 @@
 """How often intervals hold the truth (docs/results/intervals.md).
 
-    python benchmarks/results/intervals.py [--runs 8000] [--write]
-    python benchmarks/results/intervals.py --means [--runs 8000] [--write]
+    python benchmarks/results/intervals.py [--means] [--runs 8000] [--write]
     UNSEEN_DATA=FOLDER python benchmarks/results/intervals.py --predictions DIR [--write]
 
 First the 95 % interval of an RMSE (`submission.metrics`) in a simulation: families have 1 to 8 errors, a
 fifth of them three times as many; a share of the errors' variance is common to a family; the width is a
-multiple of the true RMSE. With --means that of a mean in `unseen compare`, where one family of 40 has a
-share of all items; half of the scores' variance is common to a family. With --predictions the 90 %
-intervals of methods' predictions: DIR is as for syp.py here. Left out are operations from which neither
-method nor interval learnt; without distance are the same intervals where residuals do not count for more
-far from the meta-train sets.
+multiple of the true RMSE. With --means that of a mean in `unseen compare`, where half of the scores' variance
+is common to a family. With --predictions the 90 % intervals of methods' predictions: DIR is as for syp.py
+here. Left out are operations from which neither method nor interval learnt; without distance are intervals
+where residuals do not count for more far from the meta-train sets.
 """
 
 from collections.abc import Iterator

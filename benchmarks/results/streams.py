@@ -2,11 +2,10 @@
 
     UNSEEN_DATA=FOLDER python benchmarks/results/streams.py [--samples 20] [--write]
 
-FOLDER is that of real.py here. Of each sample of 1,000 labelled images 80 windows of 500 are estimated, the
-last 20 after a fall of ten points, without labels and with 25 each. The limit is two points below the true
-accuracy. A stream is 100 of the first 60 windows, or 20 of these and then 8 of the last; both are drawn 20
-times a sample. The model is simulated as in docs/how-to/estimate.md, or ResNet-56, some of whose images are
-distorted after the fall. --write puts the table into docs/results/data.
+Of each sample of 1,000 labelled images 80 windows of 500 are estimated, the last 20 after a fall of ten
+points, without labels and with 25 each. The limit is two points below the true accuracy. A stream is 100 of
+the first 60 windows, or 20 of these and then 8 of the last; both are drawn 20 times a sample. The model is
+simulated, or ResNet-56, some of whose images are distorted after the fall.
 """
 
 from collections.abc import Callable, Iterable
