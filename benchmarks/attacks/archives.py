@@ -3,8 +3,8 @@
 python benchmarks/attacks/archives.py
 
 A participants' archive is altered, its hashes too, and put beside files with code that leaves a mark. Each
-form must end in a message without a traceback, and no mark; the archive as it was must work. Forms of
-open_clip and timm need these installed, and are left out otherwise. Exit code 1 if a form is accepted.
+must end in a message without traceback or mark, and the archive as it was must work. Forms of open_clip and
+timm are left out where these are not installed. Exit code 1 if a form is accepted.
 """
 
 import json

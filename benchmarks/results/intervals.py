@@ -1,24 +1,22 @@
 """How often intervals hold the truth (docs/results/intervals.md).
 
-    python benchmarks/results/intervals.py [--runs 8000] [--write]
-    python benchmarks/results/intervals.py --means [--runs 8000] [--write]
+    python benchmarks/results/intervals.py [--means] [--runs 8000] [--write]
     UNSEEN_DATA=FOLDER python benchmarks/results/intervals.py --predictions DIR [--write]
 
 First the 95 % interval of an RMSE (`submission.metrics`) in a simulation: families have 1 to 8 errors, a
 fifth of them three times as many; a share of the errors' variance is common to a family; the width is a
-multiple of the true RMSE. With --means that of a mean in `unseen compare`, where one family of 40 has a
-share of all items; half of the scores' variance is common to a family. With --predictions the 90 %
-intervals of methods' predictions: DIR is as for syp.py here. Left out are operations from which neither
-method nor interval learnt; without distance are the same intervals where residuals do not count for more
-far from the meta-train sets.
+multiple of the true RMSE. With --means that of a mean in `unseen compare`, where half of the scores' variance
+is common to a family. With --predictions the 90 % intervals of methods' predictions: DIR is as for syp.py
+here. Left out are operations from which neither method nor interval learnt; without distance are intervals
+where residuals do not count for more far from the meta-train sets.
 """
 
-import argparse
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import real
 from numpy.typing import NDArray
 from pages import record
 from sklearn.base import clone
@@ -143,12 +141,10 @@ def of_predictions(folder: Path) -> Iterator[dict[str, object]]:
 
 def main() -> None:
     """Measure, print, and record where that is asked for."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser = real.parser(__doc__, folder=False)
     parser.add_argument("--runs", type=int, default=8000, help="simulated competitions for each row")
     parser.add_argument("--means", action="store_true", help="intervals of means with a large family")
     parser.add_argument("--predictions", type=Path, metavar="DIR")
-    parser.add_argument("--write", action="store_true", help="record the table for docs/results")
     asked = parser.parse_args()
     if asked.predictions:
         name, found, decimals = "intervals-predictions", of_predictions(asked.predictions), 2

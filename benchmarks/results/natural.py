@@ -2,17 +2,14 @@
 
     UNSEEN_DATA=FOLDER python benchmarks/results/natural.py DIR [--sets 40] [--size 200] [--write]
 
-FOLDER is as for cifar10.py here; DIR keeps observations, so that an interrupted run goes on. ResNet-56
-learns from the images that cifar10.py's meta-train sets are made of, and is judged on its four
-natural VALIDATION sets alone, and on subsets of them: three of two or three classes each, and two halves. A
-table's RMSE weighs the four sources alike; the bias is the mean error of the whole sets. First come methods
-that learn nothing from sets.
+FOLDER is as for cifar10.py here; DIR keeps observations, so that an interrupted run goes on. Methods are
+judged on cifar10.py's four natural VALIDATION sets alone, and on subsets of them: three of two or three
+classes each, and two halves. A table's RMSE weighs the four sources alike; the bias is the mean error of the
+whole sets. First come methods that learn nothing from sets.
 """
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import real
@@ -27,7 +24,6 @@ from starter.contest.accuracy.plan import hard_to_easy
 from starter.data.sets.recipe import draw_recipes
 from starter.data.sets.rendering import FromRecipe
 from starter.data.sources.oodsets import CIFAR10
-from starter.data.sources.sources import load_images
 from starter.data.sources.splits import Splits, split
 from starter.observing.cache import Cache
 from starter.observing.observation import MetaTrain, Moments, Observation, Source
@@ -60,8 +56,7 @@ def source_of(observer: Observer, splits: Splits) -> Source:
     bare = [FromRecipe.whole(replace(each, labels=None)) for each in (splits.reference, splits.train)]
     reference = observe_all(bare[:1], observer, (*NEEDS, "peers"))[0]
     training, classifier = observe_all(bare[1:], observer, NEEDS)[0], observer.classifier
-    assert splits.reference.labels is not None
-    return Source(reference, splits.reference.labels, training, classifier.head_weight, classifier.head_bias)
+    return Source(reference, splits.reference.truth, training, classifier.head_weight, classifier.head_bias)
 
 
 def meta_train(
@@ -70,7 +65,6 @@ def meta_train(
     """The meta-train sets of these groups; sub-populations are clusters in the classifier's features."""
     base = [FromRecipe.whole(replace(splits.meta_base, labels=None))]
     whole = observe_all(base, observer, NEEDS)[0]
-    assert whole.features is not None
     clusters = hard_to_easy(whole.features, whole.probabilities.max(axis=1), 0)
     recipes = [
         each
@@ -88,8 +82,7 @@ def natural_sets(observer: Observer) -> list[Judged]:
     """The natural validation sets, each whole, then subsets of it."""
     found: list[Judged] = []
     for name in VALIDATION:
-        images = load_images(real.data() / "natural.zip" / name, CIFAR10, 1000, seed=0)
-        assert images.labels is not None
+        images = real.natural(name, 1000)
         bare = FromRecipe.whole(replace(images, labels=None))
         seen = observe_all([bare], observer, (*NEEDS, "peers"))[0]
         whole = Judged(name, seen, seen.predicted == images.labels)
@@ -110,7 +103,6 @@ def subsets(labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:
 def part_of(whole: Judged, rows: NDArray[np.int64]) -> Judged:
     """Some of the images, with moments of their own."""
     seen = whole.seen.take(rows)
-    assert seen.features is not None
     return Judged(whole.source, replace(seen, moments=Moments.of(seen.features)), whole.right[rows])
 
 
@@ -126,12 +118,9 @@ def errors(method: Estimator, meta: MetaTrain, sets: Sequence[Judged]) -> tuple[
 
 def main() -> None:
     """Observe, fit, print."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser = real.parser(__doc__)
     parser.add_argument("--sets", type=int, default=40, help="of each group")
     parser.add_argument("--size", type=int, default=200, help="images in a meta-train set")
-    parser.add_argument("--write", action="store_true", help="record the tables for docs/results")
     asked = parser.parse_args()
     real.require("natural.zip", "weights/resnet56.safetensors")
     cache = Cache(asked.folder)
@@ -139,14 +128,12 @@ def main() -> None:
     observer = Observer(real.classifier(), cache, peers=peers)
     splits = split(CIFAR10, real.images("train", 2000), real.images("test"), 0)
     source, natural = source_of(observer, splits), natural_sets(observer)
-    direct: list[dict[str, object]] = []
-    learnt: list[dict[str, object]] = []
+    learnt = []
     for groups in GROUPS:
         meta = meta_train(groups, asked.sets, asked.size, splits, source, observer)
         if groups == ("wide",):
-            for name in DIRECT:
-                rmse, bias = errors(METHODS[name], meta, natural)
-                direct.append({"method": name, "RMSE": rmse, "bias": bias})
+            found = {name: errors(METHODS[name], meta, natural) for name in DIRECT}
+            direct = [{"method": name, "RMSE": rmse, "bias": bias} for name, (rmse, bias) in found.items()]
         found = {name: errors(METHODS[name], meta, natural)[0] for name in LEARNING}
         learnt.append({"meta-train sets": " and ".join(groups), "number": len(meta.sets), **found})
     print(*direct, *learnt, sep="\n")

@@ -2,14 +2,12 @@
 
     UNSEEN_DATA=FOLDER python benchmarks/results/streams.py [--samples 20] [--write]
 
-FOLDER is that of real.py here. Of each sample of 1,000 labelled images 80 windows of 500 are estimated, the
-last 20 after a fall of ten points, without labels and with 25 each. The limit is two points below the true
-accuracy. A stream is 100 of the first 60 windows, or 20 of these and then 8 of the last; both are drawn 20
-times a sample. The model is simulated as in docs/how-to/estimate.md, or ResNet-56, some of whose images are
-distorted after the fall. --write puts the table into docs/results/data.
+Of each sample of 1,000 labelled images 80 windows of 500 are estimated, the last 20 after a fall of ten
+points, without labels and with 25 each. The limit is two points below the true accuracy. A stream is 100 of
+the first 60 windows, or 20 of these and then 8 of the last; both are drawn 20 times a sample. The model is
+simulated, or ResNet-56, some of whose images are distorted after the fall.
 """
 
-import argparse
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -90,10 +88,8 @@ def rates(name: str, draw: Draw, samples: int) -> list[dict[str, object]]:
 
 def main() -> None:
     """Draw, estimate, print, record."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser = real.parser(__doc__, folder=False)
     parser.add_argument("--samples", type=int, default=20)
-    parser.add_argument("--write", action="store_true")
     options, lines = parser.parse_args(), list[dict[str, object]]()
     for name, make in (("simulated", lambda: simulated), ("resnet56", photographs)):
         lines += rates(name, make(), options.samples)
