@@ -29,7 +29,7 @@ from starter.observing.sets import PublicSets
 from submission import Competition, UnusableInput
 from submission.files import sha256
 from submission.predictions import write_predictions
-from submission.solution import SolutionRow, solution_of, write_solution
+from submission.solution import SolutionRow, solution_of, whole_solution, write_solution
 
 PRACTICE = "practice: the test images are public, so that labels can be looked up"
 
@@ -233,7 +233,9 @@ def test_one_source_and_few_families(sensible):
 @pytest.mark.parametrize("track", ["competition", "ood_competition"])
 def test_truths_that_hardly_spread_and_few_sets(track, request):
     competition = request.getfixturevalue(track)
-    rows = [replace(row, prediction=0.5 + 0.01 * (i % 2)) for i, row in enumerate(solution_of(competition))]
+    rows = [
+        replace(row, prediction=0.5 + 0.01 * (i % 2)) for i, row in enumerate(whole_solution(competition))
+    ]
     write_solution(competition.private / "solution.csv", rows)
     competition.save()
     found = accidents(competition)
