@@ -34,28 +34,38 @@ def choose(
     kit: Mapping[str, Estimator],
     track: str = "accuracy",
     called: Sequence[str] = (),
+    device: str = "cpu",
 ) -> dict[str, Estimator]:
-    """Returns copies of the named methods, `called` so in this run, after lines ``METHOD.PARAM=VALUE``."""
+    """Returns copies of the named methods, `called` so in this run, after lines ``METHOD.PARAM=VALUE``.
+
+    A `device` other than the CPU is that of all with such a parameter, unless a line names it.
+    """
     if called and len(called) != len(names):
         raise UnusableInput(f"give --as once per METHOD, in the same order: {len(names)}, not {len(called)}")
-    chosen = _chosen(zip(called or names, names, strict=True), kit, track)
+    chosen = _chosen(zip(called or names, names, strict=True), kit, track, device)
     for setting in settings:
         set_parameter(chosen, setting)
     return chosen
 
 
 def methods_given(
-    given: Given | Sequence[Given] | Mapping[str, Given], kit: Mapping[str, Estimator], track: str
+    given: Given | Sequence[Given] | Mapping[str, Given],
+    kit: Mapping[str, Estimator],
+    track: str,
+    device: str = "cpu",
 ) -> dict[str, Estimator]:
-    """Returns the methods by name: of a mapping, of the kit, or the class with the parameters set."""
+    """Returns the methods by name: of a mapping, of the kit, or the class with the parameters set.
+
+    Those given by name compute on the `device`; objects are as they were made.
+    """
     if isinstance(given, Mapping):
-        return _chosen(given.items(), kit, track)
+        return _chosen(given.items(), kit, track, device)
     several = [given] if isinstance(given, str | BaseEstimator) or not isinstance(given, Iterable) else given
-    return _chosen([(described(each), each) for each in several], kit, track)
+    return _chosen([(described(each), each) for each in several], kit, track, device)
 
 
 def _chosen(
-    named: Iterable[tuple[str, Given]], kit: Mapping[str, Estimator], track: str
+    named: Iterable[tuple[str, Given]], kit: Mapping[str, Estimator], track: str, device: str
 ) -> dict[str, Estimator]:
     """Returns copies of the methods by the name of each in a run, after which a file is named."""
     found: dict[str, Estimator] = {}
@@ -63,6 +73,8 @@ def _chosen(
         if name in found:
             raise UnusableInput(f'two methods are called {name}: give names (--as, or {{"one": ...}})')
         found[name] = _copied(_method_of(given, kit, track))
+        if isinstance(given, str) and device != "cpu" and "device" in found[name].parameters():
+            found[name].set_parameters({"device": device})
         if name in (given, described(given)):
             continue
         if name in kit or not re.fullmatch(r"[\w(][\w.,=()+ -]{0,99}", name):
@@ -110,11 +122,12 @@ def choose_for(
     kit: Mapping[str, Estimator],
     unnamed: Sequence[str],
     called: Sequence[str] = (),
+    device: str = "cpu",
 ) -> tuple[dict[str, Estimator], dict[str, str]]:
     """Returns the methods to run, by default those of `unnamed` that can, and why others are left out."""
     left_out = {} if names else impossible(competition, {name: kit[name] for name in unnamed})
     named = names or [name for name in unnamed if name not in left_out]
-    chosen = choose(named, settings, kit, competition.track, called)
+    chosen = choose(named, settings, kit, competition.track, called=called, device=device)
     for name, reason in impossible(competition, chosen).items():
         raise UnusableInput(f"{name} cannot run on {competition.root}: {reason}")
     return chosen, left_out

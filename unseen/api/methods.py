@@ -145,7 +145,7 @@ def evaluate(
         methods: Names of the kit's methods, or ``module:Class``; methods of your own; or regressors and
             pipelines of scikit-learn, which learn from `Contest.features`. A mapping gives the methods'
             names; otherwise a method is named after its class and the parameters that were set.
-        device: Device that runs the classifiers.
+        device: Device that runs the classifiers, and methods given by name that train.
         note: Remark for ``runs.csv`` in the competition's folder, which gets a line for each method.
 
     Returns:
@@ -155,7 +155,7 @@ def evaluate(
         UnusableInput: there are no validation sets, or a method fails or breaks the contract; the message
             names the method.
     """
-    chosen = methods_given(methods, methods_of(contest.track), contest.track)
+    chosen = methods_given(methods, methods_of(contest.track), contest.track, device)
     report = compared(contest, chosen, device, note)
     table = Evaluation([asdict(line) for line in report.lines])
     table.report = report
@@ -200,7 +200,7 @@ def predict(
         out: Path of the submission, ``.csv``. In any case the predictions of the test sets are also written
             to ``submissions/`` in the competition's folder, under the method's name, and those of the
             validation sets to ``validation/``.
-        device: Device that runs the classifiers.
+        device: Device that runs the classifiers, and methods given by name that train.
         note: Remark for ``runs.csv`` in the competition's folder.
 
     Returns:
@@ -211,7 +211,7 @@ def predict(
     """
     from baselines.run.predict import predict as run
 
-    chosen = methods_given(method, methods_of(contest.track), contest.track)
+    chosen = methods_given(method, methods_of(contest.track), contest.track, device)
     if len(chosen) != 1:
         raise UnusableInput(f"a submission is made by one method, not by {len(chosen)}")
     place = contest.check_output(Path(out), ".csv") if out is not None else None

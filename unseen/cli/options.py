@@ -111,7 +111,7 @@ Cluster = Annotated[str | None, option("ADDRESS|local:N", "A Dask cluster to wor
 Debug = Annotated[
     bool, Option("--debug", callback=_show_cause, help="Print the whole traceback of a method that fails.")
 ]
-Device = Annotated[str, text("The device that runs classifiers: cpu, cuda, cuda:1, mps.")]
+Device = Annotated[str, text("Where classifiers run, and methods that train: cpu, cuda, cuda:1, mps.")]
 Encoder = Annotated[str, text("embedded, a file, clip:MODEL=WEIGHTS, or module:function.")]
 Images = Annotated[Path, path("The folder with SOURCE/CLASS/ or SOURCE.zip.")]
 Json = Annotated[bool, Option("--json", help="Print one JSON object, and nothing else.")]
@@ -148,6 +148,7 @@ def chosen_for(
     changes: Sequence[str],
     called: Sequence[str] = (),
     everything: bool = False,
+    device: str = "cpu",
 ) -> "dict[str, Estimator]":
     """Returns the methods to run; prints those that are left out, with the reason."""
     from baselines.run import choose
@@ -159,7 +160,7 @@ def chosen_for(
     which = ("by default", "with --all") if everything else ("by default",)
     unnamed = [name for name, when in runs(competition.track).items() if when in which]
     chosen, left_out = choose.choose_for(
-        competition, names, settings=changes, kit=kit, unnamed=unnamed, called=called
+        competition, names, settings=changes, kit=kit, unnamed=unnamed, called=called, device=device
     )
     for reason in dict.fromkeys(left_out.values()):
         alike = ", ".join(name for name, other in left_out.items() if other == reason)

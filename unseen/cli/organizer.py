@@ -358,7 +358,7 @@ def verify_entry(
         code = Path.cwd().joinpath(method.partition(":")[0]).parent
         arguments = ["verify-entry", str(file), "--method", method, "--device", device, *words]
         raise Exit(run_confined(competition, [file, code], arguments))
-    chosen = options.chosen_for(competition, [method], changes)
+    chosen = options.chosen_for(competition, [method], changes, device=device)
     apart, count = verify(competition, file, method, chosen[method], device), len(competition.ids("test"))
     if len(apart):
         echo(f"not verified: {len(apart)} of {count} predictions differ\n{apart.head(20).to_string()}")

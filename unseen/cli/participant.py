@@ -126,7 +126,7 @@ def predict(
 
     Example: unseen predict contest atc fd ora-a --set ora-a.iterations=2000
     """
-    chosen = options.chosen_for(competition, names, changes, called, everything)
+    chosen = options.chosen_for(competition, names, changes, called, everything, device)
 
     from baselines.run.predict import predict as run
     from starter.contest.cluster import connected
@@ -166,7 +166,7 @@ def report(
 
     Example: unseen report contest constant atc fd
     """
-    chosen = options.chosen_for(competition, names, changes, called, everything)
+    chosen = options.chosen_for(competition, names, changes, called, everything, device)
 
     from baselines.report.page import write_report
     from submission.scoretable import tables_text

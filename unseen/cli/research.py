@@ -64,7 +64,7 @@ def ablate(
             from oracle import ORACLES
             from oracle import ablate as syp_tables
 
-            chosen = choose(syp_tables.METHODS, changes, {**BASELINES, **ORACLES})
+            chosen = choose(syp_tables.METHODS, changes, {**BASELINES, **ORACLES}, device=device)
             found, paths = syp_tables.ablate(competition, table, chosen, seeds, device, cluster=workers)
             lines = [syp_tables.table_text(found), "", *map(str, paths)]
         else:

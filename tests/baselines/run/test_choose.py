@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 from mixes import gaussian_mixes
+from sklearn.base import clone
 from sklearn.cluster import DBSCAN, KMeans
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
@@ -125,6 +126,14 @@ def test_methods_are_chosen_as_copies_with_their_parameters(folder):
     assert chosen["fd"] is not BASELINES["fd"]
     assert (chosen["ora-a"].seed, ORACLES["ora-a"].seed) == (4, 0)
     assert (chosen["weak"].regressor.alpha, chosen["strong"].regressor.alpha) == (9, 1)
+
+
+def test_the_device_is_that_of_methods_that_train_unless_a_setting_or_an_object_has_its_own():
+    chosen = choose(["fd", "ora-a", "syp"], ["syp.device=cpu"], KIT, device="cuda:1")
+    assert (chosen["ora-a"].device, chosen["syp"].device) == ("cuda:1", "cpu")
+    assert choose(["ora-a"], [], KIT)["ora-a"].device == "cpu"
+    given = methods_given({"one": "ora-a", "two": clone(ORACLES["ora-a"])}, KIT, "accuracy", "cuda")
+    assert (given["one"].device, given["two"].device) == ("cuda", "cpu")
 
 
 def given(methods):
