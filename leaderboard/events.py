@@ -41,17 +41,13 @@ def checked_reason(reason: str) -> str:
 
 
 class Team(NamedTuple):
-    """A registered team, with all its names, the present one last.
-
-    `owner` is the id of the team for which its submissions count: its own, or of the one it was merged into;
-    `deadline` is its own one, if it got a later one.
-    """
+    """A registered team."""
 
     id: str
-    names: tuple[str, ...]
-    owner: str
+    names: tuple[str, ...]  # the present one last
+    owner: str  # id of the team for which its submissions count: its own, or of the one it was merged into
     state: str = "active"
-    deadline: datetime | None = None
+    deadline: datetime | None = None  # its own one, if it got a later one
 
     @property
     def name(self) -> str:

@@ -26,11 +26,9 @@ def parts_of(solution: Sequence[SolutionRow]) -> dict[str, list[SolutionRow]]:
 
 
 def history(competition: Competition, team: str | None = None) -> list[dict[str, Any]]:
-    """Returns the submissions of a team, or of all teams, in order, as plain values.
+    """Returns the submissions of a team, or of all, as plain values; `rmse` is by part of the sets.
 
-    `rmse` has the RMSE in points by the newest solution, by the name of a part of the test sets; it is empty
-    if the submission is invalid. `counts_for` names the team for which it counts; it is None if that team was
-    withdrawn or disqualified.
+    `counts_for` names the team for which a submission counts, None if that was withdrawn or disqualified.
     """
     mine = team_key(check_team(team)) if team else ""
     with opened(competition) as ledger:

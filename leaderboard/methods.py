@@ -30,11 +30,9 @@ class Shown:
 
 
 def read_methods(competition: Competition, part: str = "test", written: Written | None = None) -> Shown:
-    """Returns the methods for the test or validation sets; every file is read once.
+    """Returns the methods for the test or validation sets; a warning names each file that is left out.
 
-    Each warning names a file that is left out: invalid, unreadable, with a name that cannot be printed, a
-    link into ``private/``, or not written by `unseen predict`, such as a participant's. `written` is the
-    record of `predicted_files`, if it has been read.
+    `written` is the record of `predicted_files`, if it has been read.
     """
     record = predicted_files(competition.root) if written is None else written
     predictions: dict[str, Mapping[str, float]] = {}
@@ -56,9 +54,8 @@ def _read(competition: Competition, path: Path, part: str, written: Written) -> 
     """Returns the predictions in a file that `unseen predict` wrote."""
     if not path.name.isprintable():
         raise UnusableInput(f"{str(path)!r}: its name cannot be printed; rename it")
-    if Path(os.path.realpath(path)).is_relative_to(
-        competition.private.resolve()
-    ):  # resolve() fails on a loop
+    place = Path(os.path.realpath(path))  # resolve() fails on a loop
+    if place.is_relative_to(competition.private.resolve()):
         raise UnusableInput(f"{path}: it is a link into {competition.private}")
     ids = competition.ids(part)
     data = read_bytes(path, ids)
