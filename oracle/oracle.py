@@ -30,8 +30,7 @@ ESTIMATES = ("threshold", "mean")
 class Oracle(Estimator, ABC):
     """Base of oracles, which learn from an image's indicators whether the classifier is right about it.
 
-    A subclass has the parameters `indicators`, `normalisation`, `estimate` and `threshold` besides its own.
-    It defines `_learn` and `_judge`, and for saving `_model` and `_take`.
+    A subclass defines `_learn` and `_judge`, and for saving `_model` and `_take`.
     """
 
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"normalisation": KINDS, "estimate": ESTIMATES}

@@ -30,10 +30,8 @@ def module_of(parts: Mapping[str, Any]) -> nn.Module:
     nn.Module.__init__(module)
     for name, values in parts["parameters"].items():
         module.register_parameter(name, None if values is None else nn.Parameter(values))
-    for name, values in parts["buffers"].items():
-        module.register_buffer(name, values)
-    for name, child in parts["modules"]:
-        module.add_module(name, child)
+    module._buffers.update(parts["buffers"])
+    module._modules.update(parts["modules"])
     vars(module).update(parts["settings"])
     return module
 

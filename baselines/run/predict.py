@@ -42,11 +42,9 @@ def predict(
     cluster: Cluster | None = None,
     note: str = "",
 ) -> dict[str, dict[str, Path]]:
-    """Fit every method per subject and write ``submissions/<method>.csv`` and ``validation/<method>.csv``.
+    """Fit every method per subject, and write its predictions when they are complete, and a line in `RUNS`.
 
-    Returns {"test": file, "val": file} of each method, without "val" if there are no validation sets. Files
-    are written when a method's predictions are complete, with a line in ``runs.csv`` (their hashes and the
-    `note`).
+    Returns {"test": file, "val": file} of each method, without "val" if there are no validation sets.
     """
     needs = asked(methods.values(), competition)
     parts = tuple(FOLDERS)
