@@ -113,16 +113,17 @@ def _written(competition: Competition, moment: Moment, final: bool, retired: boo
     else:
         boards = running_boards(competition, moment, shown, on_validation)
     names = {"public": "leaderboard.csv", "private": PRIVATE, "validation": "leaderboard_validation.csv"}
-    files = {names[board.part]: board_csv(board) for board in boards.present}
-    files["leaderboard.html"] = leaderboard_html(competition, boards.present, moment.head)
-    files["leaderboard.md"] = leaderboard_markdown(competition, boards.present, moment.head)
+    files = {names[board.part]: board_csv(board) for board in boards}
+    files["leaderboard.html"] = leaderboard_html(competition, boards, moment.head)
+    files["leaderboard.md"] = leaderboard_markdown(competition, boards, moment.head)
     if root != competition.root:
         files["index.html"] = files["leaderboard.html"]
     for name, text in files.items():
         write_text(root / name, text)
+    lines = {board.part: board.standings for board in boards}
     return Published(
-        standings=boards.public.standings,
-        final=boards.private.standings if boards.private else (),
+        standings=lines["public"],
+        final=lines.get("private", ()),
         warnings=(*_doubts(competition, len(moment.public[0]), final), *methods.warnings),
         csv=root / "leaderboard.csv",
         html=root / "leaderboard.html",
