@@ -26,15 +26,12 @@ from submission.solution import COUNTING, SolutionRow
 
 @dataclass(frozen=True)
 class Moment:
-    """What a ledger holds at one moment: submissions that count, and their predictions after the end.
-
-    `public` and `private` are the targets of these rows for each metric, the ranking one first.
-    """
+    """What a ledger holds at one moment: submissions that count, and their predictions after the end."""
 
     head: str
     entries: tuple[Entry, ...]
     predictions: Predictions
-    public: tuple[Targets, ...]
+    public: tuple[Targets, ...]  # of each metric, the ranking one first
     private: tuple[Targets, ...]
 
     @classmethod

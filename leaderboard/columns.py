@@ -237,11 +237,11 @@ def page_columns(board: Board, lines: Sequence[Standing]) -> list[Column]:
 def board_csv(board: Board) -> str:
     """Returns the board as CSV: Kaggle's columns, then the kit's; names are no formulas to a spreadsheet."""
     found = [column for column in columns(board) if column.csv]
-    rows = [
-        [harmless(line.name) if column.kind == "name" else column.text(board, line) for column in found]
-        for line in board.standings
-    ]
-    return csv_table([[column.csv for column in found], *rows])
+    rows = [[column.csv for column in found]]
+    for line in board.standings:
+        name = harmless(line.name)
+        rows.append([name if column.kind == "name" else column.text(board, line) for column in found])
+    return csv_table(rows)
 
 
 def board_markdown(board: Board) -> str:

@@ -71,10 +71,7 @@ def receipt_rows(folder: Path) -> Iterator[str]:
 
 
 def keep_receipt(path: Path, facts: Mapping[str, object]) -> None:
-    """Write a receipt, never over another; if that fails, what it tells still counts.
-
-    Its ``row`` is the hash of a row of the ledger, so that a ledger without this row is refused.
-    """
+    """Write a receipt, never over another; if that fails, what it tells still counts."""
     with suppress(OSError, UnusableInput):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():

@@ -30,10 +30,7 @@ class Shown:
 
 
 def read_methods(competition: Competition, part: str = "test", written: Written | None = None) -> Shown:
-    """Returns the methods for the test or validation sets; a warning names each file that is left out.
-
-    `written` is the record of `predicted_files`, if it has been read.
-    """
+    """Returns the methods for the test or validation sets; a warning names each file that is left out."""
     record = predicted_files(competition.root) if written is None else written
     predictions: dict[str, Mapping[str, float]] = {}
     warnings: list[str] = []

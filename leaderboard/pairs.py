@@ -25,10 +25,7 @@ ENOUGH = math.ceil(math.log(1 - LEVEL) / math.log(1 - RARE))
 
 
 def paired_rank_groups(values: FloatArray, families: Families, rng: Generator) -> list[tuple[int, ...]]:
-    """Returns the rank groups of t lines, best first, from their values (t, n), nan where there is none.
-
-    Of each pair the larger p-value of `sign_test` and `tail_test` counts, at 0.05 after Holm.
-    """
+    """Returns the rank groups of t lines, best first, from their values (t, n), nan where there is none."""
     pairs = np.triu_indices(len(values), 1)
     chance = np.maximum(sign_test(values, families, rng), tail_test(values, families))
     apart = np.zeros(chance.shape, dtype=bool)

@@ -98,10 +98,7 @@ def rescore(
 
 
 def of_corrected_images(competition: Competition, file: Path) -> dict[str, float]:
-    """Returns the accuracies {id: fraction} of the sets in a CSV of corrected labels, set,image,class.
-
-    Images count from 0; a class has a name or a number. Earlier corrections of the sets are replaced.
-    """
+    """Returns the accuracies {id: fraction} of the sets in a CSV of corrected labels, set,image,class."""
     if competition.track != "accuracy":
         raise UnusableInput("--images: only the accuracy track has a class for each image; use --label")
     known = read_images(competition)

@@ -217,10 +217,7 @@ def _counted(competition: Competition, made: Iterable[tuple[int, datetime, str, 
 
 
 def check_open(competition: Competition, team: Team, times: Sequence[datetime], now: datetime) -> int | None:
-    """Returns the number of submissions that a team may still make today after one now; None for any number.
-
-    Days are those of UTC; `times` are those of the team's earlier submissions that count.
-    """
+    """Returns how many submissions a team may still make today (UTC) after one now; None for any number."""
     now = now.astimezone(timezone.utc)
     check_before_deadline(competition, team, now)
     if competition.total_limit is not None and len(times) >= competition.total_limit:

@@ -65,10 +65,7 @@ class Beside:
 
 
 def find_own_packages() -> None:
-    """Import the kit's packages from beside this folder, unless one of their names was imported before.
-
-    A file of the user's that has such a name, and is not imported for it, is named on a line.
-    """
+    """Import the kit's packages from beside this folder, and name the user's files that they hide."""
     for name in PACKAGES:
         file = getattr(sys.modules.get(name), "__file__", None)
         if file and Path(file).resolve().parent != HERE / name:
@@ -111,13 +108,9 @@ def __dir__() -> list[str]:
 
 
 def main() -> None:
-    """Run the command line.
-
-    Sets OMP_WAIT_POLICY to passive, unless it is set, so that PyTorch's threads sleep while they wait.
-    Threads that spin are several times slower as soon as another program runs, and hardly faster if none
-    does.
-    """
+    """Run the command line."""
     from unseen.cli.command_line import command_line, run
 
+    # PyTorch's threads sleep while they wait: threads that spin are several times slower beside others.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     run(partial(command_line(), prog_name="unseen"))

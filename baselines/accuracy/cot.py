@@ -72,10 +72,7 @@ def transport(observation: Observation, source: Source) -> tuple[FloatArray, Flo
 def transport_to(
     counts: IntArray, observation: Observation, t: float
 ) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Returns the class, halved cost and mass of each pair of image and class in the optimal plan, (p,) each.
-
-    Of the counts of the classes, int64 (k,), only the ratios matter; the logits are divided by t.
-    """
+    """Returns class, halved cost and mass of each pair of image and class in the optimal plan, (p,) each."""
     rows = scaled_probabilities(observation, t)
     rows = rows[np.argsort(rows[:, 0])]
     images = np.ones(len(rows), dtype=np.int64)
@@ -120,11 +117,7 @@ class CottPrior(UnderPrior):
 
 
 def right_of_class(q: FloatArray, observation: Observation, t: float, threshold: float) -> FloatArray:
-    """Returns the mass (k,) that counts as right in each class under the prior q (k,): COTT's estimate.
-
-    The prior is rounded to 1 / `PARTS`, the logits are divided by t, and `threshold` is the largest halved
-    cost of an image that counts as right.
-    """
+    """Returns the mass (k,) that counts as right in each class under the prior q (k,): COTT's estimate."""
     classes, cost, mass = transport_to(np.rint(PARTS * q).astype(np.int64), observation, t)
     right: FloatArray = np.bincount(classes, weights=mass * (cost <= threshold), minlength=len(q))
     return right

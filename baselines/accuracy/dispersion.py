@@ -40,10 +40,7 @@ def scatter(observation: Observation) -> float:
 
 
 def subsamples(observation: Observation) -> list[Observation]:
-    """Returns the set divided at random into ceil(n / COMMON) sets of `COMMON` images; smaller ones whole.
-
-    The last is completed with images of the first; the order of the images does not matter.
-    """
+    """Returns the set divided at random into ceil(n / COMMON) sets of `COMMON` images; smaller ones whole."""
     n = len(observation)
     if n <= COMMON:
         return [observation]

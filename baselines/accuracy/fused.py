@@ -60,10 +60,7 @@ def correctness_loss(
 def learnt_weights(
     sets: Sequence[tuple[FloatArray, BoolArray]], pi: FloatArray, start: FloatArray
 ) -> FloatArray:
-    """Returns the weights (a, b), >= 0, that maximise the mean over sets of the likelihood of being right.
-
-    The class prior is the source's `pi` (k,), then EM's with the weights of the round before.
-    """
+    """Returns the weights (a, b), >= 0, that maximise the mean over sets of the likelihood of being right."""
     weights, tilts = start, [np.zeros(len(pi))] * len(sets)
     for _ in range(ROUNDS):
 

@@ -23,10 +23,7 @@ TINY = 1e-9
 
 @dataclass(frozen=True)
 class Shift:
-    """What tells a set from labelled images that are weighted to have its class shares.
-
-    Near 0 are both distances where only the class shares differ.
-    """
+    """What tells a set from labelled images that are weighted to have its class shares."""
 
     shares: FloatArray  # class shares of the set by EM, (k,)
     distance: float  # Wasserstein, between log-odds of confidences, in the labelled images' deviations

@@ -110,7 +110,8 @@ def _svg(report: Report, run: Run, draw: Callable[[Axes, Report, Run], None]) ->
     draw(axes, report, run)
     figure.legend(loc="outside lower center", ncols=2, fontsize=7, frameon=False)
     stream = io.BytesIO()
-    same_bytes = {"svg.hashsalt": "unseen", "svg.fonttype": "none"}
-    with matplotlib.rc_context(same_bytes):
+    with matplotlib.rc_context(
+        {"svg.hashsalt": "unseen", "svg.fonttype": "none"}
+    ):  # the same bytes each time
         figure.savefig(stream, format="svg", metadata={"Date": None})
     return encoded(stream.getvalue())

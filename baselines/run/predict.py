@@ -117,10 +117,7 @@ def log_run(
 def verify_entry(
     competition: Competition, file: Path, name: str, method: Estimator, device: str = "cpu"
 ) -> pd.DataFrame:
-    """Returns what the method, fitted again, predicts otherwise than a submitted file by over `TOLERANCE`.
-
-    The largest difference is first: by id `submitted`, `now` and `difference`, fractions.
-    """
+    """Returns what the method, fitted again, predicts otherwise than a submitted file by over `TOLERANCE`."""
     submitted = validate(competition, file)
     observed = observe_parts(competition, asked([method], competition), ("test",), device)
     found = pd.DataFrame({"submitted": submitted, "now": predictions(name, method, observed)["test"]})

@@ -25,10 +25,7 @@ INTERRUPTED = 130
 
 
 class Command(TyperCommand):
-    """A command whose options are made of its function when it is called, or when its own help is needed.
-
-    Its help lists each option under the heading in its `rich_help_panel`, or "Options".
-    """
+    """A command whose options are made of its function when it is called, or when its own help is needed."""
 
     def __init__(self, name: str, function: Callable[..., None]) -> None:
         super().__init__(name, help=cleandoc(function.__doc__ or ""), **LOOK)
@@ -138,8 +135,6 @@ def run(command: Callable[[], object]) -> None:
     """Run a Typer application, and end with its exit code; unusable input gets a line, not a traceback.
 
     The code is 0 for success, 1 for an invalid submission or a failed check, and 2 for unusable input.
-    Characters that the terminal's encoding lacks are printed as escapes. If the reader of a pipe closes it
-    (``| head``), Typer ends the command silently.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")

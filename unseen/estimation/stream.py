@@ -153,7 +153,9 @@ class Stream:
         windows = self.windows + 1
         if self.raised:
             return replace(self, windows=windows)
-        learnt = self._with_labels(each)
+        precision = 1 / self._variance(each.labels) if each.labels else 0.0
+        excess = KEPT * self.excess + precision * (each.accuracy - each.by_labels)
+        learnt = replace(self, known=KEPT * self.known + precision, excess=excess)
         below, variance = learnt._below(each, error)
         size = self.fall / (self.weight + PRIOR / variance)
         joining = math.log((1 - FIRST) / (windows * (windows + 1)))
@@ -173,12 +175,6 @@ class Stream:
     def _variance(self, images: int) -> float:
         """Returns the variance of the accuracy of so many images at the limit."""
         return max(self.limit * (1 - self.limit), LEAST_VARIANCE) / images
-
-    def _with_labels(self, each: Window) -> "Stream":
-        """Returns the stream with what a window's labels tell of the estimates, and less of earlier ones."""
-        precision = 1 / self._variance(each.labels) if each.labels else 0.0
-        excess = KEPT * self.excess + precision * (each.accuracy - each.by_labels)
-        return replace(self, known=KEPT * self.known + precision, excess=excess)
 
     def _below(self, each: Window, error: float) -> tuple[float, float]:
         """Returns how far a window is below the limit, less what its estimate may err by, and the variance.

@@ -66,12 +66,7 @@ class Given:
 
 
 def read(given: Any, what: str) -> Given:
-    """Returns what a file holds, or what is given, with the names of a table's columns.
-
-    Files are .npy, .npz with one array (or several, of which one is called as `what`), and tables of text:
-    .csv, .tsv or .txt, with commas, semicolons, tabs or spaces between the columns, and decimal commas where
-    these do not stand between columns.
-    """
+    """Returns what a file holds, or what is given, with the names of a table's columns."""
     if isinstance(given, Path | str):
         path = Path(given)
         values = _read_file(path, what)
@@ -130,8 +125,7 @@ def _read_text(path: Path, what: str) -> Any:
     """Returns the table in a text file, or its only column.
 
     A first line of texts above numbers is the heading, the names of the columns; one that counts the columns,
-    or stands above an index, as pandas writes, is a heading too. Texts are kept as they are: a class may be
-    called None or NA.
+    or stands above an index, as pandas writes, is a heading too.
     """
     form, lines = _form(path)
     first = lines[0]
