@@ -46,8 +46,7 @@ BY_GROUP = "by group"
 """Title of the root mean square of the RMSEs of the groups, in which each group counts alike."""
 LEGEND = (
     f"RMSE (with a 95 % interval from {INTERVAL_FAMILIES} families of sets on) and MAE in percentage points, "
-    "lower is better; "
-    f"the {NOISE_FLOOR} is the sampling noise of the true values."
+    f"lower is better; the {NOISE_FLOOR} is the sampling noise of the true values."
 )
 """What stands below every table of scores."""
 Methods = Mapping[str, Mapping[str, float]]
