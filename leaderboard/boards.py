@@ -31,7 +31,7 @@ class Moment:
     head: str
     entries: tuple[Entry, ...]
     predictions: Predictions
-    public: tuple[Targets, ...]
+    public: tuple[Targets, ...]  # of each metric, the ranking one first
     private: tuple[Targets, ...]
 
     @classmethod
@@ -60,21 +60,7 @@ def _of_usage(
     return tuple(rows.by_metric(competition).values())
 
 
-@dataclass(frozen=True)
-class Boards:
-    """The boards that are published together: `private` after the end, `validation` with such sets."""
-
-    public: Board
-    private: Board | None = None
-    validation: Board | None = None
-
-    @property
-    def present(self) -> tuple[Board, ...]:
-        """The boards that there are, the one that decides first."""
-        return tuple(board for board in (self.private, self.public, self.validation) if board is not None)
-
-
-def running_boards(competition: Competition, moment: Moment, test: Shown, val: Shown) -> Boards:
+def running_boards(competition: Competition, moment: Moment, test: Shown, val: Shown) -> list[Board]:
     """Returns the boards before the end: ranks and best public scores, and in practice the methods below."""
     lines = while_running(competition, moment.entries, len(moment.public[0]))
     for method in of_methods(moment.public[:1], test.predictions, test.own):
@@ -82,11 +68,13 @@ def running_boards(competition: Competition, moment: Moment, test: Shown, val: S
         lines.append(Standing(method.name, method.kind, Score(rmse, math.nan, math.nan, 0)))
     decimals = competition.decimals
     public = Board("public", standings(lines, None, decimals), decimals, detailed=False)
-    return Boards(public, validation=_on_validation(competition, val))
+    return [public, *_on_validation(competition, val)]
 
 
-def final_boards(competition: Competition, moment: Moment, test: Shown, val: Shown, whole: bool) -> Boards:
-    """Returns the boards after the end; `whole` is True if they may have scores by group."""
+def final_boards(
+    competition: Competition, moment: Moment, test: Shown, val: Shown, whole: bool
+) -> list[Board]:
+    """Returns the boards after the end, which decides first; `whole` if they may have scores by group."""
     lines = in_public(competition, moment.public, moment.entries, moment.predictions)
     lines += of_methods(moment.public, test.predictions, test.own)
     public = _board(competition, "public", moment.public, lines, whole)
@@ -95,15 +83,15 @@ def final_boards(competition: Competition, moment: Moment, test: Shown, val: Sho
     )
     lines += of_methods(moment.private, test.predictions, test.own)
     private = _board(competition, "private", moment.private, lines, whole)
-    return Boards(public, private, _on_validation(competition, val))
+    return [private, public, *_on_validation(competition, val)]
 
 
-def _on_validation(competition: Competition, methods: Shown) -> Board | None:
+def _on_validation(competition: Competition, methods: Shown) -> list[Board]:
     if not methods.predictions:
-        return None
+        return []
     parts = tuple(validation_targets(competition).values())
     lines = of_methods(parts, methods.predictions, methods.own)
-    return _board(competition, "validation", parts, lines, whole=True)
+    return [_board(competition, "validation", parts, lines, whole=True)]
 
 
 def _board(

@@ -16,18 +16,14 @@ from submission.table import cell, csv_table, markdown_table
 
 @dataclass(frozen=True)
 class Board:
-    """A leaderboard of "public", "private" or "validation" sets: teams, then methods, the best of each first.
+    """A leaderboard: teams, then methods, the best of each first."""
 
-    `further` are titles of the first of `Standing.further`; `detailed` boards show more than rank, name,
-    score and number of submissions.
-    """
-
-    part: str
+    part: str  # "public", "private" or "validation"
     standings: tuple[Standing, ...]
     decimals: int
     noise_floor: float = math.nan
-    further: tuple[str, ...] = ()
-    detailed: bool = True
+    further: tuple[str, ...] = ()  # titles of the first of `Standing.further`
+    detailed: bool = True  # or with rank, name, score and number of submissions alone
 
     @property
     def where(self) -> str:
@@ -70,24 +66,13 @@ def span(ends: tuple[float, float], decimals: int) -> str:
     return "" if math.isnan(ends[0]) else f"{end(ends[0], decimals)}–{end(ends[1], decimals)}"
 
 
-def ranks(ends: tuple[int | None, int | None], decimals: int) -> str:
-    """Returns an interval of ranks, such as "1–3"."""
-    return "" if ends[0] is None else f"{ends[0]}–{ends[1]}"
-
-
-def change(value: int, decimals: int) -> str:
-    """Returns a change of rank with its sign, such as "+2"."""
-    return f"{value:+d}" if value else "0"
-
-
 @dataclass(frozen=True)
 class Column:
     """One column of a board; a `title` or `csv` of "" leaves it out of the page or of the CSV.
 
-    `value` of a line, by which the page sorts, may be None or nan; `format` gives its text with the board's
-    decimals. It is `on` "every" board, the "detailed" ones, or the one of the "private" part; `best` is the
-    order in which the best line comes first. The page draws the kinds "name", "score", "bar", "lanes" and
-    "date" differently, and explains the column by its `legend`.
+    `value` of a line may be None or nan; `format` gives its text with the board's decimals. It is `on`
+    "every" board, the "detailed" ones, or the one of the "private" part. The page draws the kinds "name",
+    "score", "bar", "lanes" and "date" differently.
     """
 
     title: str
@@ -95,7 +80,7 @@ class Column:
     value: Callable[[Board, Standing], Any]
     format: Callable[[Any, int], str] = plain
     on: str = "every"
-    best: str = "ascending"
+    best: str = "ascending"  # order in which the best line comes first
     kind: str = "text"
     legend: str = ""
 
@@ -188,7 +173,7 @@ COLUMNS = (
         "Rank interval",
         "",
         lambda _, line: (line.best, line.worst),
-        ranks,
+        lambda ends, _: "" if ends[0] is None else f"{ends[0]}–{ends[1]}",
         "detailed",
         legend="The rank among teams, or among methods, in 95 % of 1,000 draws, with replacement, of "
         "families of sets.",
@@ -214,7 +199,7 @@ COLUMNS = (
         "Change of rank",
         "ShakeUp",
         lambda _, line: line.shake_up,
-        change,
+        lambda change, _: f"{change:+d}" if change else "0",
         "private",
         best="descending",
         legend="Ranks won (+) or lost (-) from the public to the private part. A team counts with the better "
@@ -248,11 +233,11 @@ def page_columns(board: Board, lines: Sequence[Standing]) -> list[Column]:
 def board_csv(board: Board) -> str:
     """Returns the board as CSV: Kaggle's columns, then the kit's; names are no formulas to a spreadsheet."""
     found = [column for column in columns(board) if column.csv]
-    rows = [
-        [harmless(line.name) if column.kind == "name" else column.text(board, line) for column in found]
-        for line in board.standings
-    ]
-    return csv_table([[column.csv for column in found], *rows])
+    rows = [[column.csv for column in found]]
+    for line in board.standings:
+        name = harmless(line.name)
+        rows.append([name if column.kind == "name" else column.text(board, line) for column in found])
+    return csv_table(rows)
 
 
 def board_markdown(board: Board) -> str:

@@ -191,10 +191,7 @@ def _means(values: FloatArray) -> FloatArray:
 
 
 def effective_families(values: FloatArray, families: Families) -> FloatArray:
-    """Returns how many equal families (...) count for as much as those of values (..., n) that are not nan.
-
-    (Kish, Survey Sampling, 1965.)
-    """
+    """Returns how many equal families (...) those of (..., n) are worth (Kish, Survey Sampling, 1965)."""
     sizes = families.sums(np.isfinite(values).astype(np.float64))
     return np.asarray(sizes.sum(axis=-1) ** 2 / np.maximum((sizes**2).sum(axis=-1), 1))
 

@@ -44,10 +44,10 @@ class Team(NamedTuple):
     """A registered team with all its names, the present one last, and the id of the team it counts for."""
 
     id: str
-    names: tuple[str, ...]
-    owner: str
+    names: tuple[str, ...]  # the present one last
+    owner: str  # id of the team for which its submissions count: its own, or of the one it was merged into
     state: str = "active"
-    deadline: datetime | None = None
+    deadline: datetime | None = None  # its own one, if it got a later one
 
     @property
     def name(self) -> str:

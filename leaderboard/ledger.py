@@ -64,29 +64,23 @@ _SCHEMA = (
 
 @dataclass(frozen=True)
 class Entry:
-    """One submission, with the team for which it counts now.
-
-    `state` is "active", or why that team no longer counts; `handed_in_by` is the name then. The `digest` is
-    "" if the file was too large to read; `public` and `private` are RMSE in points at full precision by the
-    newest solution, None if invalid. It is `final` if the team chose it or, without a choice, as one of its
-    best `FINALS` public scores, the earlier of equal ones; `hash` is that of its row in the chain.
-    """
+    """One submission, with the team for which it counts now."""
 
     number: int
     time: datetime
     team: str
     team_id: str
     file: str
-    digest: str
+    digest: str  # "" if the file was too large to read
     status: str
-    public: float | None
+    public: float | None  # RMSE in points at full precision by the newest solution, None if invalid
     private: float | None
     scorer: str
     solution: str
-    final: bool
-    hash: str
-    state: str
-    handed_in_by: str
+    final: bool  # chosen, or without a choice one of the best `FINALS` public scores, the earlier of equals
+    hash: str  # of its row in the chain
+    state: str  # "active", or why that team no longer counts
+    handed_in_by: str  # name of the team then
     note: str = ""
 
 

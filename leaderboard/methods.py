@@ -51,9 +51,8 @@ def _read(competition: Competition, path: Path, part: str, written: Written) -> 
     """Returns the predictions in a file that `unseen predict` wrote."""
     if not path.name.isprintable():
         raise UnusableInput(f"{str(path)!r}: its name cannot be printed; rename it")
-    if Path(os.path.realpath(path)).is_relative_to(
-        competition.private.resolve()
-    ):  # resolve() fails on a loop
+    place = Path(os.path.realpath(path))  # resolve() fails on a loop
+    if place.is_relative_to(competition.private.resolve()):
         raise UnusableInput(f"{path}: it is a link into {competition.private}")
     ids = competition.ids(part)
     data = read_bytes(path, ids)

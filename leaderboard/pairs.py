@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 from numpy.random import Generator
 
-from submission.arrays import BoolArray, FloatArray, IntArray
+from submission.arrays import BoolArray, FloatArray
 from submission.metrics import LEVEL
 from submission.scoretable import Families
 
@@ -25,11 +25,7 @@ ENOUGH = math.ceil(math.log(1 - LEVEL) / math.log(1 - RARE))
 
 
 def paired_rank_groups(values: FloatArray, families: Families, rng: Generator) -> list[tuple[int, ...]]:
-    """Returns the rank groups of t lines, best first, from their values (t, n), nan where there is none.
-
-    Each pair is compared by `sign_test` and `tail_test`, whose larger p-value counts, at 0.05 over all pairs
-    after Holm.
-    """
+    """Returns the rank groups of t lines, best first, from their values (t, n), nan where there is none."""
     pairs = np.triu_indices(len(values), 1)
     chance = np.maximum(sign_test(values, families, rng), tail_test(values, families))
     apart = np.zeros(chance.shape, dtype=bool)
@@ -108,7 +104,10 @@ def sign_test(values: FloatArray, families: Families, rng: Generator) -> FloatAr
     filled = np.nan_to_num(values)
     sums = families.sums(filled)
     missing = np.isnan(values)
-    gaps = [_sums_at(rows, filled, families) for rows in missing] if missing.any() else []
+    gaps = []
+    for rows in missing if missing.any() else ():
+        touched = np.unique(families.codes[rows])  # families with gaps, and their sums of all lines there
+        gaps.append((touched, families.sums(np.where(rows, filled, 0))[:, touched]))
     draws = 0
     for signs in _signs(len(families), rng):
         draws += signs.shape[1]
@@ -120,12 +119,6 @@ def sign_test(values: FloatArray, families: Families, rng: Generator) -> FloatAr
             totals = np.abs(shared[line + 1 :, line] - shared[line, line + 1 :])
             reached[line, line + 1 :] += (totals >= total[line, line + 1 :, None]).sum(axis=1)
     return np.minimum(reached / draws, bound)
-
-
-def _sums_at(rows: BoolArray, values: FloatArray, families: Families) -> tuple[IntArray, FloatArray]:
-    """Returns the families (k,) that have some of the rows (n,), and the sums (t, k) of values over these."""
-    touched = np.unique(families.codes[rows])
-    return touched, families.sums(np.where(rows, values, 0))[:, touched]
 
 
 def sign_bound(size: FloatArray) -> FloatArray:
@@ -191,10 +184,7 @@ def groups_not_apart(apart: BoolArray) -> list[tuple[int, ...]]:
 def _cliques(
     near: Sequence[Set[int]], clique: frozenset[int], candidates: set[int], seen: set[int]
 ) -> Iterator[frozenset[int]]:
-    """Yield the maximal sets of lines near one another that extend a clique, but not by lines already seen.
-
-    (Bron & Kerbosch, Communications of the ACM 16, 1973, with a pivot.)
-    """
+    """Yield the maximal cliques with one, without `seen` (Bron & Kerbosch, CACM 16, 1973, by pivots)."""
     if not candidates:
         if clique and not seen:
             yield clique

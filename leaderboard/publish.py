@@ -7,7 +7,7 @@ from datetime import datetime
 from html import escape
 from pathlib import Path
 
-from leaderboard.boards import Boards, Moment, final_boards, running_boards
+from leaderboard.boards import Moment, final_boards, running_boards
 from leaderboard.changes import follow
 from leaderboard.columns import FIRST, Board, board_csv, board_markdown, page_columns
 from leaderboard.feedback import FEW, scores_before_end
@@ -63,9 +63,8 @@ def publish(
 ) -> Published:
     """Write ``leaderboard.csv``, ``.html`` and ``.md`` from the ledger and the kit's own methods.
 
-    `ended` is the present time, to publish private scores too; `retired` then shows all methods on the test
-    sets; `out` is another folder to write to. If others submit meanwhile, all files are written again, so
-    that the last one to write has seen the last submission.
+    `ended` is the present time, to publish private scores too. If others submit meanwhile, all files are
+    written again, so that the last one to write has seen the last submission.
     """
     root = out or competition.root
     if retired and ended is None:
@@ -113,29 +112,24 @@ def _written(competition: Competition, moment: Moment, final: bool, retired: boo
         boards = final_boards(competition, moment, shown, on_validation, whole)
     else:
         boards = running_boards(competition, moment, shown, on_validation)
-    files = _files(competition, boards, moment.head)
+    names = {"public": "leaderboard.csv", "private": PRIVATE, "validation": "leaderboard_validation.csv"}
+    files = {names[board.part]: board_csv(board) for board in boards}
+    files["leaderboard.html"] = leaderboard_html(competition, boards, moment.head)
+    files["leaderboard.md"] = leaderboard_markdown(competition, boards, moment.head)
     if root != competition.root:
         files["index.html"] = files["leaderboard.html"]
     for name, text in files.items():
         write_text(root / name, text)
+    lines = {board.part: board.standings for board in boards}
     return Published(
-        standings=boards.public.standings,
-        final=boards.private.standings if boards.private else (),
+        standings=lines["public"],
+        final=lines.get("private", ()),
         warnings=(*_doubts(competition, len(moment.public[0]), final), *methods.warnings),
         csv=root / "leaderboard.csv",
         html=root / "leaderboard.html",
         markdown=root / "leaderboard.md",
         private_csv=root / PRIVATE if final else None,
     )
-
-
-def _files(competition: Competition, boards: Boards, head: str) -> dict[str, str]:
-    """Returns the texts of the files of the boards by name."""
-    names = {"public": "leaderboard.csv", "private": PRIVATE, "validation": "leaderboard_validation.csv"}
-    files = {names[board.part]: board_csv(board) for board in boards.present}
-    files["leaderboard.html"] = leaderboard_html(competition, boards.present, head)
-    files["leaderboard.md"] = leaderboard_markdown(competition, boards.present, head)
-    return files
 
 
 def _doubts(competition: Competition, rows: int, final: bool) -> Iterator[str]:

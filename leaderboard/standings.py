@@ -26,40 +26,28 @@ Predictions = Mapping[int, Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Standing:
-    """One line of a board. The numbers that `standings` returns are rounded as they are published.
+    """One line of a board, in points. The numbers that `standings` returns are rounded as they are published.
 
-    Attributes:
-        kind: "team"; "baseline", a method of the kit; or "yours", a method of whoever ran `unseen predict`.
-        score: Score in points; nan if the team got no score. MAE and Spearman are nan with fewer than `FEW`
-            predictions, and while the competition runs.
-        errors: Errors on the scored rows (n,), in points; none while the competition runs.
-        number: Number of the submission that counts; 0 for a baseline.
-        public: After the end, the line among the public standings; None before, and for baselines.
-        further: RMSE of each metric that does not rank, then `Targets.group_scores`, in points; nan with
-            fewer than `FEW` predictions.
-        skill: Skill against `CONSTANT`, from the published scores; nan if there is no such baseline.
-        low, high: Ends of the 95 % interval of the RMSE in points, rounded outwards to one decimal less.
-        best, worst: Ends of the 95 % interval of the rank among teams, or among methods.
-        rank_groups: Numbers, from 1 on, of the rank groups of the line: two lines share one if and only if
-            the paired test does not tell them apart; empty if unknown.
+    With fewer than `FEW` predictions, MAE, Spearman and `further` are nan. While the competition runs there
+    are only a rank and an RMSE.
     """
 
     name: str
-    kind: str
-    score: Score
-    errors: FloatArray = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
-    number: int = 0
+    kind: str  # "team"; "baseline", a method of the kit; or "yours", of whoever ran `unseen predict`
+    score: Score  # nan if the team got none
+    errors: FloatArray = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)  # (n,)
+    number: int = 0  # of the submission that counts; 0 for a method
     last_submission: str = ""
     submissions: int = 0
-    public: "Standing | None" = None
-    further: tuple[float, ...] = ()
-    skill: float = math.nan
+    public: "Standing | None" = None  # after the end, a team's line among the public standings
+    further: tuple[float, ...] = ()  # RMSE of the metrics that do not rank, then `Targets.group_scores`
+    skill: float = math.nan  # against `CONSTANT`, from the published scores
     rank: int | None = None
-    low: float = math.nan
+    low: float = math.nan  # ends of the 95 % interval of the RMSE, rounded outwards to one decimal less
     high: float = math.nan
-    best: int | None = None
+    best: int | None = None  # ends of the 95 % interval of the rank among teams, or among methods
     worst: int | None = None
-    rank_groups: tuple[int, ...] = ()
+    rank_groups: tuple[int, ...] = ()  # numbers, from 1 on; two lines that share none are told apart
     team_id: str = ""
 
     @property
@@ -71,10 +59,7 @@ class Standing:
 
 
 def of_methods(parts: Sequence[Targets], methods: Methods, own: Collection[str] = ()) -> list[Standing]:
-    """Returns the methods; `parts` are the targets of each metric, the ranking one first.
-
-    `own` has the names of those that are not the kit's.
-    """
+    """Returns the methods, `own` not the kit's, by the targets of each metric, the ranking one first."""
     return [
         Standing(
             name,
@@ -121,10 +106,7 @@ def in_private(
     predictions: Predictions,
     before: Sequence[Standing],
 ) -> list[Standing]:
-    """Returns the teams after the end, each with the best private score of its final submissions.
-
-    `before` are the public standings.
-    """
+    """Returns the teams after the end, each with its best final submission; `before` are those in public."""
     found = []
     public = {line.name: line for line in before if line.kind == "team"}
     for made, scored in _by_team(entries):
@@ -174,10 +156,8 @@ def _scored(
 def standings(lines: Sequence[Standing], families: Families | None, decimals: int) -> tuple[Standing, ...]:
     """Returns the lines of a board: ranked teams, then unranked methods, the best of each first.
 
-    Teams have competition ranks ("1, 2, 2, 4") by the displayed RMSE, so that order and display agree. In a
-    tie the earlier submission comes first. Teams are compared with teams, and methods with methods. Intervals
-    and tests are left out with fewer than `FEW` rows or `FEWEST_FAMILIES` families; without `families` there
-    are ranks and scores only.
+    In a tie of displayed RMSEs the earlier submission comes first. Teams are compared with teams, methods
+    with methods. There are no intervals and tests without `families`, or with too few (`_enough`).
     """
 
     def order(line: Standing) -> tuple[bool, float, int]:  # missing scores come last

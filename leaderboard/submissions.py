@@ -29,19 +29,15 @@ FREE = 10
 
 @dataclass(frozen=True)
 class Receipt(Tabular):
-    """The answer to a valid submission: its public score if a team gets one, in words too, of `rows`.
-
-    `left` is the number of further submissions today, None for any number; `same` that of the team's earlier
-    submission of the same file; `created` is True if the team was registered with this submission.
-    """
+    """The answer to a valid submission: its public score if a team gets one, in words too, of `rows`."""
 
     number: int
     score: float | None
     answer: str
     rows: int
-    left: int | None
-    same: int | None = None
-    created: bool = False
+    left: int | None  # number of further submissions today, None for any number
+    same: int | None = None  # number of the team's earlier submission of the same file
+    created: bool = False  # whether the team was registered with this submission
 
     def _rows(self) -> list[list[str]]:
         facts = {"submission": self.number, "answer": self.answer, "left": self.left}
@@ -60,10 +56,9 @@ def submit(
 ) -> Receipt:
     """Validate and score a team's file, and enter it in the ledger.
 
-    An invalid file is entered as invalid and counts as a submission; the answer to it depends on no hidden
-    label. Limits are checked and the row is added while no other process can add one; `clock` is called then.
-    The answer is written as a receipt for the team. `new_team` registers the team in a hidden competition
-    too. Errors other than an invalid file's enter nothing.
+    An invalid file is entered too, and the answer to it depends on no hidden label; other errors enter
+    nothing. Limits are checked and the row is added while no other process can add one; `clock` is called
+    then. `new_team` registers the team in a hidden competition too.
     """
     check_line("note", note, LONGEST_NOTE)
     name = check_team(team)
@@ -222,10 +217,7 @@ def _counted(competition: Competition, made: Iterable[tuple[int, datetime, str, 
 
 
 def check_open(competition: Competition, team: Team, times: Sequence[datetime], now: datetime) -> int | None:
-    """Returns how many submissions a team may still make today (UTC); None for any number.
-
-    `times` are those of the team's earlier submissions that count.
-    """
+    """Returns how many submissions a team may still make today (UTC) after one now; None for any number."""
     now = now.astimezone(timezone.utc)
     check_before_deadline(competition, team, now)
     if competition.total_limit is not None and len(times) >= competition.total_limit:

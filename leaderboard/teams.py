@@ -90,7 +90,12 @@ def registered(
     teams = ledger.teams()
     for team in teams.values():
         if team_key(name) in map(team_key, team.names):
-            return _counting(team, teams[team.owner], name)
+            owner = teams[team.owner]
+            if owner.state != "active":
+                raise UnusableInput(f"team {owner.name!r} is {owner.state}: nothing of it counts any more")
+            if team_key(name) != team_key(owner.name):
+                raise UnusableInput(f"team {name!r} is now {owner.name!r}: use that name")
+            return team
     if not create:
         present = [team.name for team in teams.values()]
         near = difflib.get_close_matches(name, present, n=3, cutoff=0.5)
@@ -99,15 +104,6 @@ def registered(
     check_new_name(competition, ledger, name)
     ledger.append(now, "team", team=name, team_id=team_id(name))
     return Team(team_id(name), (name,), team_id(name))
-
-
-def _counting(team: Team, owner: Team, name: str) -> Team:
-    """Returns a team whose submissions count under its own present name."""
-    if owner.state != "active":
-        raise UnusableInput(f"team {owner.name!r} is {owner.state}: nothing of it counts any more")
-    if team_key(name) != team_key(owner.name):
-        raise UnusableInput(f"team {name!r} is now {owner.name!r}: use that name")
-    return team
 
 
 def check_new_name(competition: Competition, ledger: Ledger, name: str, but: Team | None = None) -> None:

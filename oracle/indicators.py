@@ -91,17 +91,13 @@ def _image_stat(name: str) -> Callable[[Observation, Source], FloatArray]:
     return read
 
 
-def _deviation(target: Observation, source: Source) -> FloatArray:
-    return np.sqrt(_image_stat("variance")(target, source))
-
-
 INDICATORS: dict[str, Indicator] = {
     "entropy": Indicator(lambda target, _: entropies(target)),
     "atc": Indicator(above_threshold),
     "atc_released": Indicator(atc_released, of_network=True),
     "fd": Indicator(fd, ("moments",), of_set=True),
     "variance": Indicator(_image_stat("variance"), ("image_stats",)),
-    "deviation": Indicator(_deviation, ("image_stats",)),
+    "deviation": Indicator(lambda *seen: np.sqrt(_image_stat("variance")(*seen)), ("image_stats",)),
     "image_entropy": Indicator(_image_stat("entropy"), ("image_stats",)),
     "laplacian": Indicator(_image_stat("laplacian"), ("image_stats",)),
     "laplacian_cast": Indicator(laplacian_cast, of_network=True),
@@ -137,10 +133,9 @@ def indicator_table(observation: Observation, source: Source, names: tuple[str, 
 class Normalisation:
     """Min-max scaling; values outside the range are clipped to it, and a column without range becomes 0.
 
-    "set" scales by the set's own range (as in the paper), "global" by that of all meta-train images, "none"
-    does not scale; "pooled" (the released code) scales the meta-train sets as "global", others as "set". What
-    all images of a set share, such as FD, is always scaled by the range over the meta-train sets, except with
-    "none".
+    "set" scales by the set's own range (as in the paper), "global" by that of all meta-train images, "pooled"
+    (the released code) the meta-train sets as "global", others as "set". What all images of a set share, such
+    as FD, is scaled by the range over the meta-train sets, except with "none".
     """
 
     kind: str

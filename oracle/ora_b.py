@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 class OraB(OraA):
     """SYP's oracle with self-attention in place of the MLP (Chen, Zhang & Song 2023).
 
-    It has two blocks of self-attention and two linear layers.
-
     All parameters that are not listed here are those of ORA-A.
 
     Args:

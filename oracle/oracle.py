@@ -28,11 +28,7 @@ ESTIMATES = ("threshold", "mean")
 
 @dataclass(eq=False, repr=False)
 class Oracle(Estimator, ABC):
-    """Base of oracles, which learn from an image's indicators whether the classifier is right about it.
-
-    A subclass has the parameters `indicators`, `normalisation`, `estimate` and `threshold` besides its own.
-    It defines `_learn` and `_judge`, and for saving `_model` and `_take`.
-    """
+    """Base of oracles, which learn from an image's indicators whether the classifier is right about it."""
 
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"normalisation": KINDS, "estimate": ESTIMATES}
     """Values of each parameter that is a name."""

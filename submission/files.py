@@ -166,7 +166,13 @@ def read_lines(path: Path) -> list[str]:
     data = read_head(path, MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise unusable(path, f"more than {MAX_BYTES >> 20} MiB of text")
-    for encoding in _encodings(data):
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encodings = ["utf-16"]
+    elif b"\0" in data:  # UTF-16 without its mark: the zeros of plain letters are its first or second bytes
+        encodings = ["utf-16-le" if data[1::2].count(0) > data[::2].count(0) else "utf-16-be"]
+    else:
+        encodings = ["utf-8-sig", "cp1252"]
+    for encoding in encodings:
         try:
             text = data.decode(encoding)
         except UnicodeError:
@@ -175,15 +181,6 @@ def read_lines(path: Path) -> list[str]:
             tell_once(f"{path}: not UTF-8; read as Windows-1252: save it as UTF-8 if names look wrong")
         return [line.strip() for line in text.splitlines() if line.strip()]
     raise unusable(path, "not text in UTF-8, UTF-16 or Windows-1252: save it as UTF-8")
-
-
-def _encodings(data: bytes) -> tuple[str, ...]:
-    """Returns the encodings that a text may be in, the likeliest first."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return ("utf-16",)
-    if b"\0" in data:  # UTF-16 without its mark: the zeros of plain letters are its first or second bytes
-        return ("utf-16-le" if data[1::2].count(0) > data[::2].count(0) else "utf-16-be",)
-    return ("utf-8-sig", "cp1252")
 
 
 def composed(text: str) -> str:

@@ -46,8 +46,7 @@ BY_GROUP = "by group"
 """Title of the root mean square of the RMSEs of the groups, in which each group counts alike."""
 LEGEND = (
     f"RMSE (with a 95 % interval from {INTERVAL_FAMILIES} families of sets on) and MAE in percentage points, "
-    "lower is better; "
-    f"the {NOISE_FLOOR} is the sampling noise of the true values."
+    f"lower is better; the {NOISE_FLOOR} is the sampling noise of the true values."
 )
 """What stands below every table of scores."""
 Methods = Mapping[str, Mapping[str, float]]
@@ -75,9 +74,9 @@ class Families:
         pairs = sorted(set(zip(groups, families, strict=True)))
         number = {pair: code for code, pair in enumerate(pairs)}
         codes = np.array([number[pair] for pair in zip(groups, families, strict=True)], dtype=np.int64)
-        strata: list[list[int]] = []
-        for group in sorted({group for group, _ in pairs}):
-            strata.append([code for code, (of, _) in enumerate(pairs) if of == group])
+        strata = [
+            [code for code, pair in enumerate(pairs) if pair[0] == group] for group in sorted({*groups})
+        ]
         while len(strata) > 1 and len(min(strata, key=len)) == 1:
             first, second, *others = sorted(strata, key=len)
             strata = [*others, first + second]
@@ -101,10 +100,7 @@ class Families:
         return np.bincount(self.codes, minlength=len(self)).astype(np.float64)
 
     def interval(self, errors: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Returns the 95 % interval (...) of the RMSE of errors (..., n) in points: at most 100.
-
-        Both ends are nan with fewer than `INTERVAL_FAMILIES` families.
-        """
+        """Returns the 95 % interval (...) of the RMSE of errors (..., n) in points: at most 100."""
         known = 1.0 if len(self) >= INTERVAL_FAMILIES else np.nan
         low, high = rmse_interval(self.sums(errors**2), self.sizes)
         return known * low, known * np.minimum(high, 100.0)

@@ -111,11 +111,9 @@ def __dir__() -> list[str]:
 
 
 def main() -> None:
-    """Run the command line; PyTorch's threads sleep while they wait, unless OMP_WAIT_POLICY is set.
-
-    Threads that spin are several times slower as soon as another program runs.
-    """
+    """Run the command line."""
     from unseen.cli.command_line import command_line, run
 
+    # PyTorch's threads sleep while they wait: threads that spin are several times slower beside others.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     run(partial(command_line(), prog_name="unseen"))

@@ -34,11 +34,7 @@ def line(known: FloatArray, shifted: FloatArray) -> tuple[float, float]:
 
 
 def aline_s(agreed: FloatArray, right: FloatArray, shifted: FloatArray) -> FloatArray:
-    """Returns ALine-S: probits of the m accuracies on the set, slope * right + intercept.
-
-    All are probits: pairs' agreement on source and set, (m (m - 1) / 2,), accuracies on the source `right`
-    (m,).
-    """
+    """Returns ALine-S, slope * right + intercept: all are probits, of pairs' agreements and m accuracies."""
     slope, intercept = line(agreed, shifted)
     return slope * right + intercept
 

@@ -72,23 +72,16 @@ def transport(observation: Observation, source: Source) -> tuple[FloatArray, Flo
 def transport_to(
     counts: IntArray, observation: Observation, t: float
 ) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Returns the class, halved cost and mass of each pair of image and class in the optimal plan, (p,) each.
-
-    Of the counts of the classes, int64 (k,), only the ratios matter; the logits are divided by t.
-    """
-    rows, images = _distinct(scaled_probabilities(observation, t))
+    """Returns class, halved cost and mass of each pair of image and class in the optimal plan, (p,) each."""
+    rows = scaled_probabilities(observation, t)
+    rows = rows[np.argsort(rows[:, 0])]
+    images = np.ones(len(rows), dtype=np.int64)
+    if not (np.diff(rows[:, 0]) > 0).all():  # to sort whole rows takes ten times as long
+        rows, images = np.unique(rows, axis=0, return_counts=True)
     plan = optimal_plan(rows, images, counts)
     classes, images = np.nonzero(plan.T)
     mass = plan[images, classes]
     return classes, 1 - rows[images, classes], mass / mass.sum()
-
-
-def _distinct(rows: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Returns the rows (n, k) without repetitions, in ascending order, and how often each occurs."""
-    order = np.argsort(rows[:, 0])
-    if (np.diff(rows[order, 0]) > 0).all():  # whole rows take ten times as long to sort
-        return rows[order], np.ones(len(rows), dtype=np.int64)
-    return np.unique(rows, axis=0, return_counts=True)
 
 
 def optimal_plan(gain: FloatArray, supply: IntArray, demand: IntArray) -> IntArray:
@@ -124,11 +117,7 @@ class CottPrior(UnderPrior):
 
 
 def right_of_class(q: FloatArray, observation: Observation, t: float, threshold: float) -> FloatArray:
-    """Returns the mass (k,) that counts as right in each class under the prior q (k,): COTT's estimate.
-
-    The prior is rounded to 1 / `PARTS`, the logits are divided by t, and `threshold` is the largest halved
-    cost of an image that counts as right.
-    """
+    """Returns the mass (k,) that counts as right in each class under the prior q (k,): COTT's estimate."""
     classes, cost, mass = transport_to(np.rint(PARTS * q).astype(np.int64), observation, t)
     right = mass * (cost <= threshold)
     return np.bincount(classes, weights=right, minlength=len(q)).astype(np.float64)

@@ -11,8 +11,7 @@ from starter.observing.temperature import scaled_probabilities, temperature
 def doc(target: Observation, source: Source) -> float:
     """Source accuracy plus the difference of mean confidences (Guillory et al. 2021).
 
-    Returns accuracy(source) + mean_set max_c p_c - mean_source max_c p_c, where p (n, k) is the softmax. The
-    estimate may leave [0, 1] if the two mean confidences differ too much; the estimator clips it.
+    Returns accuracy(source) + mean_set max_c p_c - mean_source max_c p_c, where p (n, k) is the softmax.
     """
     confidence = target.probabilities.max(axis=1).mean()
     return float(source.accuracy + confidence - source.observation.probabilities.max(axis=1).mean())

@@ -121,11 +121,7 @@ def of_classifier(plain: FloatArray, adapted: FloatArray, seen: Observation) -> 
 def with_referee(
     reading: Reading, plain: FloatArray, adapted: FloatArray, cott: float, seen: Observation
 ) -> Reading:
-    """Returns the reading with what the referee says.
-
-    Evidence: log-odds of the referee's own confidence, and of its probability of the classifier's prediction
-    under both priors, each with its mean. Estimates: agreement, and COTT under the prior that it finds.
-    """
+    """Returns the reading with what the referee says under both priors, and COTT under the prior it finds."""
     evidence = {
         "referee_confidence": log_odds(plain.max(axis=1), IMAGE_EDGE),
         "referee_adapted": _odds_of_predicted(adapted, seen),

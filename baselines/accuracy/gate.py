@@ -40,7 +40,8 @@ class Votes:
         # Sets of several operations are not near to a new one: those left out are but a part of its.
         if "both" not in errors:
             return ALONE
-        if _median_size(errors["classifier"]) > POOR * _median_size(errors["both"]):
+        alone, both = (np.median(np.abs(errors[name])) for name in ("classifier", "both"))
+        if alone > POOR * both:
             return WITHOUT_CLASSIFIER
         return WITH_REFEREE if operations == 1 else cls(WITH_REFEREE.far, WITH_REFEREE.far)
 
@@ -125,8 +126,3 @@ def median_of(estimates: Named, names: tuple[str, ...]) -> FloatArray:
 def at(estimates: Named, rows: IntArray | BoolArray) -> Named:
     """Returns the estimates of the sets at `rows`, indices or a mask."""
     return {name: values[rows] for name, values in estimates.items()}
-
-
-def _median_size(errors: FloatArray) -> float:
-    """Returns the median size of errors (m,)."""
-    return float(np.median(np.abs(errors)))

@@ -129,11 +129,6 @@ class Block:
 class Gated(Estimator):
     """A learned gate over COTT and the median of two regressions and the referee's agreement.
 
-    COTT under the source's class prior is right where a set has the source's classes, the median on
-    photographs; far from the sets learnt from, or if each has several operations, all other estimates are in
-    it. Without a referee it is a regression that reads image statistics. Left-out operations teach the gate.
-    COTT: Lu et al., NeurIPS 2023; agreement: Jiang et al., ICLR 2022; the gate is the kit's own.
-
     Args:
         seed: Seed of the copies' classes, an int >= 0.
     """

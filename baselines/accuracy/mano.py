@@ -54,12 +54,7 @@ def mano(target: Observation, source: Source, normaliser: str | None = None) -> 
 
 
 class Mano(Regressed):
-    """Regression of accuracy on `mano`.
-
-    Args:
-        normaliser: "softmax", "taylor", or "phi", which chooses one of these by Phi on the source.
-        regressor: Name of the regressor, one of REGRESSORS.
-    """
+    """Regression of accuracy on `mano`; the normaliser "phi" chooses another by Phi on the source."""
 
     def __init__(self, normaliser: str = "phi", regressor: str = "linear") -> None:
         super().__init__(mano, (), regressor)

@@ -91,9 +91,8 @@ def reweighted(p: FloatArray, pi: FloatArray, q: FloatArray) -> FloatArray:
 def em_prior(p: FloatArray, pi: FloatArray) -> FloatArray:
     """Returns the maximum-likelihood prior q (k,), found by EM.
 
-    Starting from q = pi, each step replaces q by the mean of the `reweighted` posteriors, until no share
-    changes by 1e-6. As products of matrices, q_c becomes q_c sum_i (p_ic / pi_c) / (n sum_d q_d p_id / pi_d),
-    with posteriors p (n, k) that are calibrated with the source's prior pi (k,).
+    Starting from q = pi, each step replaces q by the mean of the `reweighted` posteriors p (n, k), which are
+    calibrated with the source's prior pi (k,).
     """
     q, ratios = pi, p / pi
     for _ in range(MOST_STEPS):

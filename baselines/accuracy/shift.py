@@ -25,10 +25,7 @@ TINY = 1e-9
 
 @dataclass(frozen=True)
 class Shift:
-    """What tells a set from labelled images that are weighted to have its class shares.
-
-    Near 0 are both distances where only the class shares differ.
-    """
+    """What tells a set from labelled images that are weighted to have its class shares."""
 
     shares: FloatArray  # class shares of the set by EM, (k,)
     other_shares: (

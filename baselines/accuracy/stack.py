@@ -17,7 +17,7 @@ from sklearn.base import RegressorMixin
 from baselines.accuracy.atc import atc
 from baselines.accuracy.cbpe import cbpe
 from baselines.accuracy.confscore import confscore
-from baselines.accuracy.cot import cott_threshold, transport
+from baselines.accuracy.cot import cot, cott
 from baselines.accuracy.ei import invariance
 from baselines.accuracy.entropy import entropy
 from baselines.accuracy.mano import mano
@@ -53,11 +53,12 @@ INDICATORS: dict[str, Indicator] = {
     "mde": mde,
     "nuclear": nuclear,
     "softmaxcorr": softmaxcorr,
+    "cot": cot,
+    "cott": cott,
     "rotation": rotation,
     "turned": turned,
     "grey": grey,
 }
-"""The indicators of a set, except `cot` and `cott`, which are computed from one transport plan."""
 GROUPS: dict[str, tuple[str, ...]] = {
     "confidence": ("confscore", "entropy", "atc", "cbpe", "norm", "mde"),
     "dispersion": ("nuclear", "softmaxcorr", "cot", "cott"),
@@ -142,10 +143,8 @@ def other_priors(observation: Observation, rng: np.random.Generator) -> tuple[Ob
 
 
 def indicators(observation: Observation, source: Source) -> dict[str, float]:
-    """Returns the value of each of the thirteen COLUMNS; COT and COTT share one transport plan."""
-    cost, mass = transport(observation, source)
-    values = {name: indicator(observation, source) for name, indicator in INDICATORS.items()}
-    return values | {"cot": float(1 - cost @ mass), "cott": float(mass[cost <= cott_threshold(source)].sum())}
+    """Returns the value of each of the INDICATORS; COT and COTT read one transport plan."""
+    return {name: indicator(observation, source) for name, indicator in INDICATORS.items()}
 
 
 class Stack(Measured):

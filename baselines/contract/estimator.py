@@ -365,12 +365,7 @@ class Measured(Estimator):
 
 
 class Direct(Estimator):
-    """A method whose indicator is itself an estimate of the accuracy, so that nothing is fitted.
-
-    Args:
-        indicator: The set-level indicator.
-        needs: Names of the fields of an observation that the indicator reads besides the logits.
-    """
+    """A method whose indicator is itself an estimate of the accuracy, so that nothing is fitted."""
 
     refits = False
 
@@ -407,12 +402,7 @@ class Direct(Estimator):
 
 
 class Regressed(Measured, Direct):
-    """A regression of accuracy on one indicator, fitted to the meta-train sets.
-
-    Args:
-        indicator, needs: As for `Direct`.
-        regressor: Name of the regressor, one of REGRESSORS.
-    """
+    """A regression of accuracy on one indicator, by one of REGRESSORS, fitted to the meta-train sets."""
 
     def __init__(self, indicator: Indicator, needs: tuple[str, ...] = (), regressor: str = "linear") -> None:
         super().__init__(indicator, needs)

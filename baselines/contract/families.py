@@ -35,9 +35,9 @@ class Fold:
 def folds(families: Sequence[frozenset[str]], tested: Sequence[frozenset[str]] | None = None) -> list[Fold]:
     """Returns one fold for each operation, in alphabetical order, which tests on the sets with it.
 
-    A set with three operations is tested three times; one without is never tested. An operation that leaves
-    fewer than two sets to train on gets no fold. If none can be left out, the sets are dealt in turn to five
-    folds. `tested` has the operations of other sets to test on.
+    A set with three operations is tested three times, one without never. An operation that leaves fewer than
+    `FEWEST` sets to train on gets no fold; without any fold, the sets are dealt in turn. `tested` has the
+    operations of other sets to test on.
     """
     parts = {each: [each] for each in _all(tested or families)}
     found = leaving_out(parts, families, tested)
@@ -47,9 +47,8 @@ def folds(families: Sequence[frozenset[str]], tested: Sequence[frozenset[str]] |
 def blocks(families: Sequence[frozenset[str]], count: int = 4) -> list[Fold]:
     """Returns `count` folds that each test on the sets with one block of operations, and train on the others.
 
-    Operations are dealt to the blocks in alphabetical order; a set is tested in the folds of all its
-    operations. If a block leaves fewer than two sets to train on, all sets are dealt in turn to `count`
-    folds.
+    A set is tested in the folds of all its operations. If a block leaves fewer than `FEWEST` sets to train
+    on, all sets are dealt in turn.
     """
     operations = _all(families)
     parts = [operations[start::count] for start in range(min(count, len(operations)))]

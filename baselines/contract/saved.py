@@ -1,11 +1,12 @@
 """Fitted methods on disk: a safetensors file with arrays, and all else as JSON in its metadata; no pickle."""
 
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from starter.observing.observation import Moments, Observation, ScoredMix, Sourc
 from starter.observing.undeclared import Undeclared
 from submission.errors import UnusableInput, unusable, why
 from submission.files import write_bytes
+
+if TYPE_CHECKING:
+    from torch import nn
 
 FORMAT = 2
 KINDS: dict[str, type] = {kind.__name__: kind for kind in (Moments, Observation, ScoredMix, Source)}
@@ -87,13 +91,12 @@ def _taken_apart(value: object) -> tuple[str, object] | None:
     """Returns the kind of a tensor, module, classifier or one of KINDS, and its parts; None for all else."""
     from torch import Tensor, nn
 
-    from baselines.contract.networks import module_parts
     from starter.models.classifiers import Classifier, parts_of
 
     if isinstance(value, Tensor):
         return "Tensor", value.detach().cpu().numpy()
     if isinstance(value, nn.Module):
-        return "Module", module_parts(value)
+        return "Module", _module_parts(value)
     if isinstance(value, Classifier):
         return "Classifier", parts_of(value)
     if is_dataclass(value) and type(value).__name__ in KINDS:
@@ -120,9 +123,51 @@ def _put_together(kind: str, parts: Any) -> object:
     """Returns what `_taken_apart` took apart."""
     from torch import from_numpy
 
-    from baselines.contract.networks import module_of
     from starter.models.classifiers import classifier_of
 
     made: dict[str, Callable[[Any], object]]
-    made = {"Tensor": from_numpy, "Module": module_of, "Classifier": classifier_of}
+    made = {"Tensor": from_numpy, "Module": _module_of, "Classifier": classifier_of}
     return made[kind](parts) if kind in made else KINDS[kind](**parts)
+
+
+def _module_parts(module: "nn.Module") -> dict[str, object]:
+    """Returns all that a module is made of; hooks are left out, and tied parameters become separate ones."""
+    from torch import nn
+
+    usual = vars(nn.Module()).keys() - {"training"}
+    name = f"{type(module).__module__}:{type(module).__qualname__}"
+    _class_of(name)
+    return {
+        "class": name,
+        "settings": {key: value for key, value in vars(module).items() if key not in usual},
+        "parameters": dict(module._parameters),
+        "buffers": dict(module._buffers),
+        "modules": [[key, child] for key, child in module._modules.items()],
+    }
+
+
+def _module_of(parts: Mapping[str, Any]) -> "nn.Module":
+    """Returns the module from its `_module_parts`; its class is found, and no code of the file's runs."""
+    from torch import nn
+
+    kind = _class_of(parts["class"])
+    module = kind.__new__(kind)
+    nn.Module.__init__(module)
+    for name, values in parts["parameters"].items():
+        module.register_parameter(name, None if values is None else nn.Parameter(values))
+    module._buffers.update(parts["buffers"])
+    module._modules.update(parts["modules"])
+    vars(module).update(parts["settings"])
+    return module
+
+
+def _class_of(name: str) -> "type[nn.Module]":
+    """Returns a class of modules, ``module:class``, of a Python module that is imported."""
+    from torch import nn
+
+    place, _, title = name.partition(":")
+    kind = getattr(sys.modules.get(place), title, None)
+    if not isinstance(kind, type) or not issubclass(kind, nn.Module):
+        fix = "define it at the top of a module that is imported"
+        raise UnusableInput(f"{name} is no class of networks here: {fix}")
+    return kind

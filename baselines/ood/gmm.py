@@ -36,10 +36,7 @@ def gaussian_mixture(ordered: FloatArray) -> GaussianMixture | None:
 
 
 class Gmm(Gscore):
-    """Distance of two Gaussians fitted to the scores; linear regression (Zhang, Deng & Zheng 2023).
-
-    A score's likeness is its posterior of the component with the lower (less OOD) mean.
-    """
+    """Distance of two Gaussians fitted to the scores; linear regression (Zhang, Deng & Zheng 2023)."""
 
     def _likeness(self, scores: FloatArray) -> FloatArray:
         mixture = gaussian_mixture(scores)

@@ -66,10 +66,7 @@ def _ranks(scores: FloatArray, reference: FloatArray) -> FloatArray:
 
 
 def resample(ood: BoolArray, shares: tuple[float, float], rng: np.random.Generator) -> IntArray:
-    """Returns the rows of a smaller mix drawn from a mix with OOD images `ood` (n,), at least 20 of a kind.
-
-    The logarithm of its size is uniform from log 50 to log n, the IND share between the two `shares`.
-    """
+    """Returns the rows of a smaller mix drawn from one with OOD images `ood` (n,), at least 20 of a kind."""
     from starter.data.sets.mix import LEAST
 
     size = np.exp(rng.uniform(np.log(SMALLEST), np.log(max(len(ood), SMALLEST))))

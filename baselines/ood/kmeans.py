@@ -7,11 +7,7 @@ from submission.arrays import FloatArray
 
 
 def kmeans(target: ScoredMix, source: Source) -> float:
-    """Distance between the scores' K-means centres (Zhang, Deng & Zheng 2023).
-
-    Returns |c_1 - c_2| of the two centres of a mix's scores, >= 0. The unit of the scores does not matter,
-    since a linear regression follows.
-    """
+    """Distance between the scores' K-means centres (Zhang, Deng & Zheng 2023)."""
     low, high = two_means(np.sort(target.scores))
     return high - low
 

@@ -80,9 +80,6 @@ def plug_in(metric: str, mix: FloatArray, reference: FloatArray, share: float) -
 class Plugin(Estimator):
     """The metric after the IND scores are subtracted from the mix's (IND share: Garg et al. 2021).
 
-    For an IND share p, the part of a mix below the threshold that keeps 95 % of IND is 0.95 p + (1 - p)
-    FPR@95.
-
     Args:
         share: IND share of the mixes, in (0, 1): with 0.5, the 1:1 of the Gscore paper, it shows how easy a
             fixed ratio is. None estimates the share of each mix by `ind_share`.

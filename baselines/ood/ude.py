@@ -9,9 +9,8 @@ from submission.arrays import FloatArray
 class Ude(Gscore):
     """Distance of two Gaussians, one of them that of the IND reference (Zhang, Deng & Zheng 2023).
 
-    A score's likeness is the higher, the closer it is to the mean of the IND reference. The likeness is
-    exp(-z^2 / 2) for standardised scores z = (x - mu) / sigma. In the paper's exp(-(x - mu)^2 / (2 sigma))
-    sigma is not squared, so that it depends on the unit of the scores.
+    A score's likeness is exp(-z^2 / 2) for standardised scores z = (x - mu) / sigma. In the paper's
+    exp(-(x - mu)^2 / (2 sigma)) sigma is not squared, so that it depends on the unit of the scores.
     """
 
     def _likeness(self, scores: FloatArray) -> FloatArray:

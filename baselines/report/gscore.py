@@ -172,16 +172,14 @@ def correlations_table(meta: MetaTrain, metric: str, splits: int = 0) -> pd.Data
     of = points_table(meta, metric)
     rows = [(FAMILY, *correlation(of.gscore.to_numpy(), of.target.to_numpy()), np.nan, np.nan)]
     if splits:
-        each = [_tested_correlation(meta, fold) for fold in random_folds(meta, splits)]
+        each = []
+        for fold in random_folds(meta, splits):
+            method = clone(METHODS["gscore-ude-w"]).fit(subset(meta, fold.train))
+            gscores = [method.gscores(meta.sets[i].scores)[method.place_] for i in fold.test]
+            each.append(correlation(np.array(gscores), np.asarray(meta.targets, np.float64)[fold.test]))
         rows.append((RANDOM, *np.mean(each, axis=0), *np.std(each, axis=0)))
     numbers = ["pearson", "spearman", "pearson_deviation", "spearman_deviation"]
     return pd.DataFrame(rows, columns=["split", *numbers])
-
-
-def _tested_correlation(meta: MetaTrain, fold: Fold) -> tuple[float, float]:
-    method = clone(METHODS["gscore-ude-w"]).fit(subset(meta, fold.train))
-    gscores = [method.gscores(meta.sets[i].scores)[method.place_] for i in fold.test]
-    return correlation(np.array(gscores), np.asarray(meta.targets, np.float64)[fold.test])
 
 
 def backbones_table(meta: MetaTrain, metric: str, splits: int = 0) -> pd.DataFrame:

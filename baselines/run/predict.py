@@ -31,8 +31,6 @@ TOLERANCE = 1e-4
 
 Sets = tuple[MetaTrain, Mapping[str, Sequence[Seen]]]
 """The meta-train sets, and the sets of each part."""
-Parts = dict[str, dict[str, float]]
-"""The predictions of each part by id."""
 
 
 def predict(
@@ -42,11 +40,9 @@ def predict(
     cluster: Cluster | None = None,
     note: str = "",
 ) -> dict[str, dict[str, Path]]:
-    """Fit every method per subject and write ``submissions/<method>.csv`` and ``validation/<method>.csv``.
+    """Fit every method per subject, and write its predictions when they are complete, and a line in `RUNS`.
 
-    Returns {"test": file, "val": file} of each method, without "val" if there are no validation sets. Files
-    are written when a method's predictions are complete, with a line in ``runs.csv`` (their hashes and the
-    `note`).
+    Returns {"test": file, "val": file} of each method, without "val" if there are no validation sets.
     """
     needs = asked(methods.values(), competition)
     parts = tuple(FOLDERS)
@@ -81,9 +77,9 @@ def observe_parts(
     return observed
 
 
-def predictions(name: str, prototype: Estimator, observed: Mapping[str, Sets]) -> Parts:
+def predictions(name: str, prototype: Estimator, observed: Mapping[str, Sets]) -> dict[str, dict[str, float]]:
     """Returns the predictions of each part by id; the method gets one set at a time."""
-    found: Parts = {}
+    found: dict[str, dict[str, float]] = {}
     for subject, (meta, parts) in observed.items():
         method = fitted(name, prototype, subject, meta)
         for part, sets in parts.items():

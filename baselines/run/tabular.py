@@ -89,11 +89,7 @@ MEASURES: dict[str, Callable[[Any, Source], dict[str, float]]] = {
 
 
 class Tabular(Measured):
-    """A regression of accuracy on the features of a set, by any regressor or pipeline that ends in one.
-
-    It is fitted on a DataFrame with one row per meta-train set and the columns of `MEASURES`. A saved method
-    holds the table and the regressor's parameters, from which `load` fits the regressor again.
-    """
+    """A regression of accuracy on the FEATURES of a set, by any regressor or pipeline that ends in one."""
 
     def __init__(self, regressor: RegressorMixin, track: str = "accuracy") -> None:
         self.regressor = regressor

@@ -22,9 +22,8 @@ SECONDS = 600
 def export(competition: Competition, platform: str, out: Path, start: datetime) -> Path:
     """Write a competition for a platform, with a README.md that explains which files to upload where.
 
-    The same competition and start, the time in UTC at which a platform with dates begins, give the same
-    bytes. `out` is new or empty, or of an earlier export of this competition, which is overwritten; it gets
-    mode 0700, since it holds hidden labels.
+    The same competition and start, in UTC, give the same bytes. `out` is new or empty, or of an earlier
+    export of this competition; it gets mode 0700, since it holds hidden labels.
     """
     if platform not in PLATFORMS:
         raise UnusableInput(f"platform {platform!r} is unknown; there are {', '.join(PLATFORMS)}")

@@ -21,9 +21,12 @@ _PAGES = ("overview.md", "evaluation.md", "terms.md")
 
 def write(competition: Competition, out: Path, start: datetime) -> None:
     """Write ``bundle.zip`` with two phases: the public part, then the private one with one submission."""
-    times = _times(competition.deadline, start)
+    end = competition.deadline or start + timedelta(days=DAYS)
+    if end <= start:
+        raise UnusableInput(f"--start {start:%Y-%m-%d} is not before the deadline, {end:%Y-%m-%d %H:%M:%S}")
+    final = {"final_start": end + timedelta(seconds=1), "final_end": end + timedelta(days=FINAL_DAYS)}
     files: Files = {
-        "competition.yaml": filled("competition.yaml", competition, **times),
+        "competition.yaml": filled("competition.yaml", competition, start=start, end=end, **final),
         "logo.png": Path(__file__).with_name("logo.png").read_bytes(),
         **{f"pages/{page}": filled(page, competition) for page in _PAGES},
         **scoring_files(competition),
@@ -37,16 +40,3 @@ def write(competition: Competition, out: Path, start: datetime) -> None:
             bundle.writestr(file_entry(name), data)
         archive = write_archive(competition, Path(folder) / "participants.zip")
         add_file(bundle, archive.name, archive, zipfile.ZIP_STORED)
-
-
-def _times(deadline: datetime | None, start: datetime) -> dict[str, datetime]:
-    """Returns the first and the last second of both phases."""
-    end = deadline or start + timedelta(days=DAYS)
-    if end <= start:
-        raise UnusableInput(f"--start {start:%Y-%m-%d} is not before the deadline, {end:%Y-%m-%d %H:%M:%S}")
-    return {
-        "start": start,
-        "end": end,
-        "final_start": end + timedelta(seconds=1),
-        "final_end": end + timedelta(days=FINAL_DAYS),
-    }

@@ -1,6 +1,5 @@
 """The kit's methods by name, and the functions that run methods: `unseen.evaluate` and `unseen.predict`."""
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
@@ -15,7 +14,7 @@ from baselines.run.choose import Given, methods_given
 from oracle import ORACLES
 from submission.competition import Competition
 from submission.errors import UnusableInput
-from submission.files import replacing
+from submission.files import write_bytes
 from submission.scoretable import legend, tables_text
 from submission.scoring import validate
 from submission.table import html_table
@@ -219,6 +218,5 @@ def predict(
     validate(contest, paths["test"])
     if place is None:
         return paths["test"]
-    with replacing(place) as temporary:
-        shutil.copyfile(paths["test"], temporary)
+    write_bytes(place, paths["test"].read_bytes())
     return place

@@ -1,6 +1,6 @@
 """The commands `build` and `train`, and the settings of a build as options of `unseen build`."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from inspect import Parameter, Signature
 from pathlib import Path
@@ -77,7 +77,10 @@ def build(
         options.tell_next("build", "DIR", "--settings", write_settings)
         return
 
-    own = _own_networks(context, asked, network)
+    from starter.models.classifiers import Spec
+
+    codes = filter(None, (Spec.parse(each).own_code for each in asked.classifiers))
+    own = dict.fromkeys(options.use_networks(context, [*network, *codes]))
     begun = folder is not None and (folder / "private/build.json").exists()
     if asked.deadline and asked.deadline <= datetime.now(timezone.utc) and not begun:
         raise UnusableInput(
@@ -103,14 +106,6 @@ def build(
     echo("\n".join(filter(None, (competition.describe(), price(competition)))))
     options.warn(*rank_warnings(competition, device))
     options.tell_next("predict", folder, *options.repeated("--network", own))
-
-
-def _own_networks(context: Context, asked: "Settings", networks: Sequence[str]) -> list[str]:
-    """Returns the user's own networks, each once, those of the classifiers among them; make them known."""
-    from starter.models.classifiers import Spec
-
-    own = [*networks, *filter(None, (Spec.parse(text).own_code for text in asked.classifiers))]
-    return list(dict.fromkeys(options.use_networks(context, own)))
 
 
 def _asked(file: Path | None, name: str, track: str, given: Mapping[str, Any]) -> "Settings":

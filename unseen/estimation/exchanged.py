@@ -22,14 +22,10 @@ def exchanged_classes(predicted: IntArray, labels: IntArray, classes: int) -> li
     Half of the images say which order explains the confusions best (an assignment on the confusion matrix),
     and the other half test each of its cycles; a pair counts if it is in such a cycle for either half.
     """
-    first, second = (_confusion(predicted[rows], labels[rows], classes) for rows in _halves(labels))
+    order = np.argsort(labels, kind="stable")  # so that both halves have the same class shares
+    halves = (order[::2], order[1::2])
+    first, second = (_confusion(predicted[rows], labels[rows], classes) for rows in halves)
     return sorted(_supported(first, second) & _supported(second, first))
-
-
-def _halves(labels: IntArray) -> tuple[IntArray, IntArray]:
-    """Returns the rows of two halves of the images, with the same share of every class up to rounding."""
-    order = np.argsort(labels, kind="stable")
-    return order[::2], order[1::2]
 
 
 def _confusion(predicted: IntArray, labels: IntArray, classes: int) -> IntArray:

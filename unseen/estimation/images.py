@@ -67,10 +67,7 @@ def read_unlabelled(path: Path, fit: Fit) -> list[tuple[str, Pixels]]:
 def estimate_images(
     model: str, labelled: Path, unlabelled: Sequence[Path], asked: Asked, named: tuple[str, ...] = ()
 ) -> tuple[Estimation, Photos]:
-    """Returns the estimates for folders or zips of images, and the files and images of each set by its name.
-
-    The model is NAME=WEIGHTS, as `load_classifier` takes it; its classes are those of `read_labelled`.
-    """
+    """Returns the estimates for folders or zips of images, and the files and images of each set by name."""
     side = asked.image_size
     fit = Fit((side, side) if side else None, asked.resize, asked.skip_unreadable)
     known, classes = read_labelled(labelled, fit, named)

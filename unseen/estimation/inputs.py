@@ -123,10 +123,7 @@ def _refuse_unknown(what: str, unknown: BoolArray, first: int = 0) -> None:
 
 
 def _problem(low: float, high: float, sums: tuple[float, float], probabilities: bool) -> str:
-    """Returns what numbers are instead of logits or, as asked, probabilities; "" if they are that.
-
-    They are told by their range and by the least and the largest sum of a row.
-    """
+    """Returns what numbers are instead of logits or, as asked, probabilities; "" if they are that."""
     within_one = low >= 0 and high <= 1
     fractions = low >= 0 and _all_are(1, sums)
     if 0 <= low < 1 and _all_are(100, sums):

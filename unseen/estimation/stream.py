@@ -119,33 +119,22 @@ class Window(NamedTuple):
 class Stream:
     """The windows of a stream so far, as the file of `--state` keeps them.
 
-    Attributes:
-        limit: The accuracy below which an alarm is wanted, a fraction.
-        fail_on: How far an estimate without labels may be too low: "certain", up to the end of its interval;
-            "likely", a point, or the standard error of the labelled accuracy; "possible", not at all.
-        level: The bets would raise a false alarm with probability (1 - level) / 2 at most.
-        model: Numbers by which the model and the labelled images are recognized.
-        windows: Number of windows.
-        wealth: Logarithm of what the bets have made of 1, without what joins later.
-        fall, weight: Sums of the falls below the limit, divided by their variances, and of the inverse
-            variances, since the last change.
-        excess, known: The same of the differences of estimates and labels; old ones count less.
-        since: The first window since the last change, from which on the stream seems below; or "".
-        raised: The window in which the alarm was raised; or "". Nothing but another file ends it.
+    With `fail_on` "certain" an estimate without labels may be too low up to the end of its interval, with
+    "likely" by a point, or the standard error of the labelled accuracy, with "possible" not at all.
     """
 
-    limit: float
+    limit: float  # accuracy below which an alarm is wanted, a fraction
     fail_on: FailOn
-    level: float
-    model: tuple[float, ...]
+    level: float  # bets would raise a false alarm with probability (1 - level) / 2 at most
+    model: tuple[float, ...]  # numbers by which the model and the labelled images are recognized
     windows: int = 0
-    wealth: float = math.log(FIRST)
-    fall: float = 0.0
-    weight: float = 0.0
-    excess: float = 0.0
-    known: float = 0.0
-    since: str = ""
-    raised: str = ""
+    wealth: float = math.log(FIRST)  # logarithm of what the bets have made of 1, without what joins later
+    fall: float = 0.0  # sum, since the last change, of the falls below the limit over their variances
+    weight: float = 0.0  # sum, since then, of the inverse variances
+    excess: float = 0.0  # as `fall`, of the differences of estimates and labels; old ones count less
+    known: float = 0.0  # as `weight`, of these
+    since: str = ""  # first window since the last change, from which on the stream seems below
+    raised: str = ""  # window in which the alarm was raised; nothing but another file ends it
     version: Literal[1] = 1
 
     @property
@@ -164,7 +153,9 @@ class Stream:
         windows = self.windows + 1
         if self.raised:
             return replace(self, windows=windows)
-        learnt = self._with_labels(each)
+        precision = 1 / self._variance(each.labels) if each.labels else 0.0
+        excess = KEPT * self.excess + precision * (each.accuracy - each.by_labels)
+        learnt = replace(self, known=KEPT * self.known + precision, excess=excess)
         below, variance = learnt._below(each, error)
         size = self.fall / (self.weight + PRIOR / variance)
         joining = math.log((1 - FIRST) / (windows * (windows + 1)))
@@ -184,12 +175,6 @@ class Stream:
     def _variance(self, images: int) -> float:
         """Returns the variance of the accuracy of so many images at the limit."""
         return max(self.limit * (1 - self.limit), LEAST_VARIANCE) / images
-
-    def _with_labels(self, each: Window) -> "Stream":
-        """Returns the stream with what a window's labels tell of the estimates, and less of earlier ones."""
-        precision = 1 / self._variance(each.labels) if each.labels else 0.0
-        excess = KEPT * self.excess + precision * (each.accuracy - each.by_labels)
-        return replace(self, known=KEPT * self.known + precision, excess=excess)
 
     def _below(self, each: Window, error: float) -> tuple[float, float]:
         """Returns how far a window is below the limit, less what its estimate may err by, and the variance.
@@ -215,24 +200,19 @@ class Stream:
         """Write the stream for the next job."""
         write_text(path, json.dumps(asdict(self), indent=1) + "\n")
 
-    @classmethod
-    def read(cls, path: Path) -> "Stream":
-        """Returns the stream that an earlier job has written."""
-        try:
-            return TypeAdapter(cls).validate_json(path.read_bytes())
-        except ValidationError as error:
-            first = error.errors()[0]
-            problem = ": ".join([*map(str, first["loc"]), first["msg"]])
-            raise unusable(path, f"no stream that --state has written ({problem})") from error
-        except OSError as error:
-            raise unusable(path, f"cannot be read ({why(error)})") from error
-
 
 def begun(stream: Stream, path: Path | None) -> Stream:
     """Returns the stream in a file, if there is one; one with other settings than this is refused."""
     if path is None or not path.exists():
         return stream
-    earlier = Stream.read(path)
+    try:
+        earlier = TypeAdapter(Stream).validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        problem = ": ".join([*map(str, first["loc"]), first["msg"]])
+        raise unusable(path, f"no stream that --state has written ({problem})") from error
+    except OSError as error:
+        raise unusable(path, f"cannot be read ({why(error)})") from error
     alike = len(earlier.model) == len(stream.model) and np.allclose(
         earlier.model, stream.model, rtol=0, atol=ALIKE
     )

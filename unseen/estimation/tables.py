@@ -56,30 +56,23 @@ COUNTED = re.compile(r"\d+")
 
 @dataclass(frozen=True)
 class Given:
-    """What a user gave, a table, array, tensor or lists, and its name in messages, `what`.
+    """What a user gave, a table, array, tensor or lists."""
 
-    `columns` are the names of a table's columns, or (), `others` those that were left out, and `index` the
-    names of the rows of something of pandas, or of a table in a file that has them.
-    """
-
-    what: str
+    what: str  # its name in messages
     values: Any
-    columns: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
-    index: pd.Index | None = None
+    columns: tuple[str, ...] = ()  # names of a table's columns
+    others: tuple[str, ...] = ()  # names of those that were left out
+    index: pd.Index | None = None  # names of the rows of something of pandas, or of a file that has them
 
 
 def read(given: Any, what: str) -> Given:
-    """Returns what a file holds, or what is given, with the names of a table's columns.
-
-    Files are .npy, .npz with one array (or several, of which one is called as `what`), and tables of text:
-    .csv, .tsv or .txt, with commas, semicolons, tabs or spaces between the columns, and decimal commas where
-    these do not stand between columns.
-    """
+    """Returns what a file holds, or what is given, with the names of a table's columns."""
     if isinstance(given, Path | str):
         path = Path(given)
         values = _read_file(path, what)
-        return Given(str(path), values, _column_names(values), index=_saved_index(values))
+        index = getattr(values, "index", None)
+        saved = None if isinstance(index, pd.RangeIndex) else index
+        return Given(str(path), values, _column_names(values), index=saved)
     index = given.index if isinstance(given, pd.DataFrame | pd.Series) else None
     return Given(what, given, _column_names(given), index=index)
 
@@ -88,12 +81,6 @@ def _column_names(values: Any) -> tuple[str, ...]:
     """Returns the names of a table's columns, if all of them have names; else ()."""
     names = tuple(values.columns) if isinstance(values, pd.DataFrame) else ()
     return names if all(isinstance(name, str) for name in names) else ()
-
-
-def _saved_index(values: Any) -> pd.Index | None:
-    """Returns the index that stood in a file, None if there was none."""
-    index = getattr(values, "index", None)
-    return None if index is None or isinstance(index, pd.RangeIndex) else index
 
 
 def _read_file(path: Path, what: str) -> Any:
@@ -138,8 +125,7 @@ def _read_text(path: Path, what: str) -> Any:
     """Returns the table in a text file, or its only column.
 
     A first line of texts above numbers is the heading, the names of the columns; one that counts the columns,
-    or stands above an index, as pandas writes, is a heading too. Texts are kept as they are: a class may be
-    called None or NA.
+    or stands above an index, as pandas writes, is a heading too.
     """
     form, lines = _form(path)
     first = lines[0]
