@@ -1,14 +1,12 @@
 """A flipped bit in each entry of a competition's cache: predictions and a finished build stay the same.
 
-python benchmarks/attacks/cache.py [--seed 0]
+python benchmarks/attacks/cache.py
 
-A competition of each track is built, and a method observed on it whose predictions depend on every bit of all
-that can be observed. Then, kind by kind of its cache's entries, one bit of each entry is flipped, anywhere in
-the file; the method predicts again, and the build, its last file removed, is finished again. What they write
-must have the bytes of before. Exit code 1 otherwise.
+For each track a method predicts that depends on every bit of all that can be observed. Then, kind by kind of
+the cache's entries, one bit of each is flipped; the method predicts again, and the build, its last file
+removed, is finished again. What they write must have the bytes of before. Exit code 1 otherwise.
 """
 
-import argparse
 import hashlib
 import random
 import shutil
@@ -62,9 +60,8 @@ def bits(seen: Any) -> bytes:
     """Returns a digest of all arrays of an observation or a scored mix."""
     observed = getattr(seen, "observation", seen)
     names = ("logits", "features", "image_stats", "rotation", "referee_features")
-    arrays = [getattr(observed, name) for name in names] + [
-        observed.views[each] for each in sorted(observed.views)
-    ]
+    arrays = [getattr(observed, name) for name in names]
+    arrays += [observed.views[each] for each in sorted(observed.views)]
     arrays += [observed.moments.mean, observed.moments.covariance] if observed.moments else []
     arrays.append(getattr(seen, "scores", None))
     digest = hashlib.sha256()
@@ -135,9 +132,7 @@ def attacked(track: str, folder: Path, draw: random.Random) -> bool:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--seed", type=int, default=0)
-    draw, same = random.Random(parser.parse_args().seed), []
+    draw, same = random.Random(0), []
     for track in SETTINGS:
         with tempfile.TemporaryDirectory() as folder:
             same.append(attacked(track, Path(folder), draw))

@@ -3,7 +3,12 @@
 import random
 import subprocess
 import sys
+import tempfile
+from argparse import ArgumentParser, Namespace, RawTextHelpFormatter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +51,7 @@ def make(root: Path, sets: int = 100, images: int = 500, **rules: object) -> Com
     return Competition.open(root)
 
 
+now = partial(datetime.now, timezone.utc)
 BUILD = (
     *("--referee", "embedded", "--train-sets", 60, "--val-sets", 24, "--test-sets", 200, "--set-size", 200),
     *("--ops-per-set", 1, 3, "--test-seed", 1),
@@ -70,16 +76,25 @@ def real(root: Path) -> tuple[FloatArray, dict[str, FloatArray]]:
     return np.array([100 * by_id[each] for each in ids]), methods
 
 
+def parser(about: str) -> ArgumentParser:
+    """Returns a parser of options that shows a script's first lines."""
+    return ArgumentParser(description=about, formatter_class=RawTextHelpFormatter)
+
+
+@contextmanager
+def kept(options: ArgumentParser) -> Iterator[tuple[Path, Namespace]]:
+    """Parse the options; yield DIR, or a folder that is removed at the end, and the others."""
+    options.add_argument("dir", nargs="?", type=Path, help="folder to keep the competition in")
+    given = options.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        yield given.dir or Path(name) / "contest", given
+
+
 def handed_in(competition: Competition, path: Path, seed: int) -> Path:
     """Write random predictions of this seed to `path`, and return it."""
     draw = random.Random(seed)
     write_predictions(path, {name: draw.randrange(1, 1000) / 1000 for name in competition.ids("test")})
     return path
-
-
-def now() -> datetime:
-    """Returns the present time, in UTC."""
-    return datetime.now(timezone.utc)
 
 
 def unseen(*arguments: object) -> subprocess.Popen[str]:

@@ -1,24 +1,19 @@
 """The error about public labels that submissions leave, by their number: what `--total-limit` protects.
 
-python benchmarks/attacks/feedback.py [DIR] [--sets 30] [--decimals 1] [--runs 200]
+python benchmarks/attacks/feedback.py [DIR] [--sets 30]
 
 DIR keeps a competition of embedded digits with the predictions of the kit's methods, made in some minutes.
-A team has them all; it starts from `gated`, the best on the validation sets, and takes its errors for a sum
-of a constant, the other methods' deviations from it, and chance. Its first file holds `gated`, and each
-further one moves every set up or down by 20 points, along the next direction in which most is unknown.
-A score s of m public sets is a linear equation in their labels: ``m s^2 = sum((d - e)^2)`` for moves d and
-errors e of what the team knows. The team solves all equations by least squares with normal errors, the noise
-being that of rounding. "sets known" is a team that knows which sets are public; "sets unknown" knows that
-they are 30 % of all. Exit code 1 if `build` prints other figures, by more than 0.03.
+A team has them all, starts from `gated`, and takes its errors for a sum of a constant, the other methods'
+deviations, and chance. After `gated` each file moves every set by 20 points, along the direction in which
+most is unknown. A score s of m public sets is linear in their labels: ``m s^2 = sum((d - e)^2)`` for moves d
+and errors e, solved by least squares with the noise of rounding. "sets unknown" is a team that knows only
+that 30 % are public. Exit code 1 if `build` prints other figures, by more than 0.03.
 """
 
-import argparse
 import sys
-import tempfile
-from pathlib import Path
 
 import numpy as np
-from contest import real
+from contest import kept, parser, real
 
 from leaderboard.feedback import error_left
 from submission.arrays import BoolArray, FloatArray
@@ -26,19 +21,16 @@ from submission.arrays import BoolArray, FloatArray
 START = "gated"
 MOVE = 20.0  # points
 PUBLIC = 0.3  # share of all sets
-COMMON = {"constant": 0.3, "methods": 0.5, "chance": 0.2}
+CONSTANT, METHODS, CHANCE = 0.3, 0.5, 0.2
 """Shares of the variance of the errors, as the team believes."""
 APART = 0.03
 
 
 def believed(known: FloatArray, others: FloatArray) -> FloatArray:
     """Returns the covariance (n, n) of the errors of what a team knows (n,), up to a factor."""
-    deviations = others - known
-    methods = deviations.T @ deviations
+    methods = (others - known).T @ (others - known)
     methods *= len(known) / np.trace(methods)
-    constant = np.ones_like(methods)
-    chance = np.eye(len(known))
-    return COMMON["constant"] * constant + COMMON["methods"] * methods + COMMON["chance"] * chance
+    return CONSTANT * np.ones_like(methods) + METHODS * methods + CHANCE * np.eye(len(known))
 
 
 def moves(cover: FloatArray, submissions: int, rng: np.random.Generator) -> FloatArray:
@@ -88,28 +80,22 @@ def shares_left(
         public = np.arange(len(drawn)) < sets
         cover = believed(methods[START][drawn], others[:, drawn])
         moved = moves(cover, counts[-1], rng)
-        of_run = [
-            left(truth[drawn], methods[START][drawn], cover, public, moved=moved[:count], step=step)
-            for count in counts
-        ]
-        squares.append(np.square(of_run))
+        of_team = truth[drawn], methods[START][drawn], cover, public
+        squares.append([left(*of_team, moved=moved[:count], step=step) ** 2 for count in counts])
     return dict(zip(counts, np.sqrt(np.mean(squares, axis=0)).tolist(), strict=True))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("dir", nargs="?", type=Path, help="folder to keep the competition in")
-    parser.add_argument("--sets", type=int, default=30, help="number of public sets, at most 60")
-    parser.add_argument("--decimals", type=int, default=1, help="decimals of the scores")
-    parser.add_argument("--runs", type=int, default=200, help="number of draws of the sets")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        truth, methods = real(options.dir or Path(name) / "contest")
-    print(f"share of the error about {options.sets} public labels that submissions leave")
+    options = parser(__doc__)
+    options.add_argument("--sets", type=int, default=30, help="number of public sets, at most 60")
+    with kept(options) as (root, given):
+        sets = given.sets
+        truth, methods = real(root)
+    print(f"share of the error about {sets} public labels that submissions leave")
     apart = 0.0
     for known in (True, False):
-        measured = shares_left(truth, methods, options.sets, known, 10.0**-options.decimals, options.runs)
-        printed = {count: error_left(count, options.sets, known) for count in measured}
+        measured = shares_left(truth, methods, sets, known, step=0.1, runs=200)
+        printed = {count: error_left(count, sets, known) for count in measured}
         if known:
             print(f"{'':26}{''.join(f'{count:>6}' for count in measured)}")
         for title, shares in (("measured", measured), ("printed by build", printed)):

@@ -2,12 +2,11 @@
 
 python benchmarks/attacks/kill.py [--rounds 500]
 
-A submission is lost if its team has a receipt, but it has no row or no file, and doubled if its file has two
-rows. Each round starts a command in a process of its own and kills it at a random moment; about half of them
-end before. At the end every command must work, and `unseen verify` must find nothing. Exit code 1 otherwise.
+Lost is a receipt without a row or file, doubled a file with two rows. Each round kills a command at a random
+moment; about half end before. At the end every command must work, and `unseen verify` must find nothing. Exit
+code 1 otherwise.
 """
 
-import argparse
 import json
 import random
 import sys
@@ -16,7 +15,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from contest import handed_in, make, unseen
+from contest import handed_in, make, parser, unseen
 
 from leaderboard.ledger import opened
 from leaderboard.publish import publish
@@ -31,9 +30,9 @@ CHANGES = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=500)
-    rounds, draw, killed, whole = parser.parse_args().rounds, random.Random(0), 0, 1.0
+    options = parser(__doc__)
+    options.add_argument("--rounds", type=int, default=500)
+    rounds, draw, killed, whole = options.parse_args().rounds, random.Random(0), 0, 1.0
     with tempfile.TemporaryDirectory() as name:
         competition = make(Path(name) / "contest", sets=24)
         for number in range(rounds):

@@ -1,30 +1,23 @@
 """Teams that copy are found, and teams with the same method of the kit are not: what `unseen audit` remarks.
 
-python benchmarks/attacks/pooling.py [DIR] [--sets 200]
+python benchmarks/attacks/pooling.py [DIR]
 
 DIR keeps a competition of embedded digits with the predictions of the kit's methods, made in some minutes.
-Pairs of teams each hand in a file; the audit knows all methods but those that are their own.
-
-- honest: for each pair of methods, each team has one of them as its own.
-- trained: regressors of six kinds, ten each, that learn from random parts of the kit's table of features.
-- copies: a method of which at least one point is its own, and its copy: blended with up to as much of
-  another, scaled by 0.8 to 1.2 about its mean, moved by up to 3 points, with noise of up to half of what is
-  the method's own, clipped, rounded to 0.1 points.
-- the same method, or the same blend of two to four, which the audit knows, rounded to 1, 0.1 or 0.01 points.
-
-Exit code 1 if fewer than
-95 % of the copies are found, more than 1 % of honest pairs are remarked, or any of the third kind.
+Pairs of teams each hand in a file; the audit knows all methods but their own. Honest teams have one method
+each, or one of ten regressors of each of six kinds, trained on random parts of the table of features. A copy
+is blended with up to as much of another, scaled by 0.8 to 1.2, moved by up to 3 points, with noise of up to
+half of what is its method's own (a point or more), and rounded. Or both teams hand in the same known method,
+or blend of two to four, rounded. Exit code 1 if fewer than 95 % of the copies, more than 1 % of honest pairs
+of methods, or any of the last kind are remarked.
 """
 
-import argparse
 import itertools
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from contest import real
+from contest import kept, parser, real
 from sklearn.base import RegressorMixin
 from sklearn.ensemble import ExtraTreesRegressor, GradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import Ridge
@@ -70,8 +63,7 @@ def with_own_methods(truth: FloatArray, methods: dict[str, FloatArray]) -> tuple
         others = [values for name, values in methods.items() if name not in pair]
         known = np.array([truth, *others])
         honest.append(likeness(one, other, known))
-        own = own_size(one, known)
-        if own >= OWN:
+        if (own := own_size(one, known)) >= OWN:
             copy = copied(one, others[rng.integers(len(others))], own, rng)
             copies.append(likeness(one, copy, known))
     return honest, copies
@@ -91,20 +83,16 @@ def with_known_methods(truth: FloatArray, methods: dict[str, FloatArray], blends
 
 def trained(root: Path, each: int = 10) -> list[list[FloatArray]]:
     """Returns the predictions in points of regressors on random columns of the table of features, by kind."""
-    competition = unseen.open(root)
-    table = competition.features("train")
-    test = competition.features("test")
+    table, test = (unseen.open(root).features(part) for part in ("train", "test"))
     rng = np.random.default_rng(2)
-    predictions = []
-    for kind in range(6):
-        of_kind = []
-        for seed in range(each):
-            columns = rng.permutation(test.columns)[: max(3, len(test.columns) // rng.integers(2, 6))]
-            model = make_pipeline(StandardScaler(), regressors(seed, rng)[kind])
-            model.fit(table[columns].to_numpy(), table.target)
-            of_kind.append(100 * np.clip(model.predict(test[columns].to_numpy()), 0, 1))
-        predictions.append(of_kind)
-    return predictions
+
+    def predictions(kind: int, seed: int) -> FloatArray:
+        columns = rng.permutation(test.columns)[: max(3, len(test.columns) // rng.integers(2, 6))]
+        model = make_pipeline(StandardScaler(), regressors(seed, rng)[kind])
+        model.fit(table[columns].to_numpy(), table.target)
+        return 100 * np.clip(model.predict(test[columns].to_numpy()), 0, 1)
+
+    return [[predictions(kind, seed) for seed in range(each)] for kind in range(6)]
 
 
 def regressors(seed: int, rng: np.random.Generator) -> list[RegressorMixin]:
@@ -124,7 +112,7 @@ def of_trained(
 ) -> tuple[list[float], list[float]]:
     """Returns the likenesses of pairs of trained teams: with models of other kinds, and of the same kind."""
     known = np.array([truth, *methods.values()])
-    left = [own_parts(np.array(files)[:, : len(truth)], known) for files in teams]
+    left = [own_parts(np.array(files), known) for files in teams]
     others = [float(value) for a, b in itertools.combinations(left, 2) for value in (a @ b.T).ravel()]
     upper = np.triu_indices(len(teams[0]), 1)
     return others, [float(value) for files in left for value in (files @ files.T)[upper]]
@@ -137,19 +125,13 @@ def line(title: str, likenesses: Sequence[float]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("dir", nargs="?", type=Path, help="folder to keep the competition in")
-    parser.add_argument("--sets", type=int, default=200, help="number of test sets, at most 200")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        root = options.dir or Path(name) / "contest"
+    with kept(parser(__doc__)) as (root, _):
         truth, methods = real(root)
         teams = trained(root)
-    methods = {name: values[: options.sets] for name, values in methods.items() if name != "constant"}
-    truth = truth[: options.sets]
+    del methods["constant"]
     honest, copies = with_own_methods(truth, methods)
     same = with_known_methods(truth, methods)
-    print(f"{options.sets} sets, {len(methods)} methods")
+    print(f"{len(truth)} sets, {len(methods)} methods")
     print(line("two methods that the audit does not know", honest))
     other_kind, same_kind = of_trained(truth, methods, teams)
     print(line("two trained models of different kinds", other_kind))

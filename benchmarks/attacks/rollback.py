@@ -2,10 +2,9 @@
 
 python benchmarks/attacks/rollback.py
 
-Team A and Team B submit, the board is published, Team A chooses, a limit is amended, and the ledger is put
-back or altered, in part with what was published removed. Every command must then stop and write nothing (an
-altered score: those that read it), and all must work without an attack, though 64 hexadecimal digits name the
-source. Exit code 1 otherwise.
+After two submissions, a board, a choice and an amendment the ledger is put back or altered, in part with what
+was published removed. Every command must then stop and write nothing (an altered score: those that read it),
+and all must work without an attack, though 64 hexadecimal digits name the source. Exit code 1 otherwise.
 """
 
 import shutil
