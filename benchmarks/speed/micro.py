@@ -58,9 +58,14 @@ def timed(ways: Ways, rounds: int) -> dict[str, FloatArray]:
     """Seconds of the processor of each way, (rounds,)."""
     for way in ways.values():
         way()
-    return dict(
-        zip(ways, np.array([[seconds(way) for way in ways.values()] for _ in range(rounds)]).T, strict=True)
-    )
+    turns = np.array([[seconds(way) for way in ways.values()] for _ in range(rounds)])
+    return dict(zip(ways, turns.T, strict=True))
+
+
+def faster(kit: Callable[[], object], other: Callable[[], object], rounds: int) -> str:
+    """How many times as long as the kit another way takes."""
+    times = timed({"kit": kit, "other": other}, rounds)
+    return spread(times["other"] / times["kit"])
 
 
 def seconds(way: Callable[[], object]) -> float:
@@ -84,9 +89,6 @@ def number(value: float) -> str:
 def noise(n: int) -> Pixels:
     """Random images (n, 32, 32, 3)."""
     return np.random.default_rng(0).integers(256, size=(n, 32, 32, 3), dtype=np.uint8)
-
-
-# Rendering, against Pillow and OpenCV image by image
 
 
 def about(image: Pixels, factors: NDArray[np.float32], centre: int) -> Pixels:
@@ -149,39 +151,27 @@ def image_by_image(recipe: Recipe, base: ImageSet) -> None:
 
 
 def rendering(rounds: int, small: bool) -> Figures:
-    """Sets of the default group, its operations, and images a second of every operation alone."""
+    """Sets of the default group, its operations, by Pillow and OpenCV too, and every operation alone."""
     n = 200 if small else 2000
     base = ImageSet("noise", noise(2 * n))
-    alone = {
-        name: Recipe(
-            "alone", 0, (("sample", {"n": n}), (name, {"severity": 3} if "severity" in op.parameters else {}))
-        )
-        for name, op in OPERATIONS.items()
-        if name != "identity"
-    }
+    alone = {}
+    for name, op in OPERATIONS.items():
+        params = {"severity": 3} if "severity" in op.parameters else {}
+        alone[name] = Recipe("alone", 0, (("sample", {"n": n}), (name, params)))
     sets = draw_recipes("default", 2 if small else 10, seed=0, n=n, prior_share=0)
     ratios = {}
     for name, recipes in {"group": sets, **{name: [alone[name]] for name in BY_IMAGE}}.items():
-        times = timed(
-            {
-                "kit": lambda of=recipes: [rendered(each, base) for each in of],
-                "loop": lambda of=recipes: [image_by_image(each, base) for each in of],
-            },
-            rounds,
+        kit, loop = (
+            lambda of=recipes, way=way: [way(each, base) for each in of] for way in (rendered, image_by_image)
         )
-        ratios[name] = spread(times["loop"] / times["kit"])
+        ratios[name] = faster(kit, loop, rounds)
     yield "rendering sets of group default: Pillow and OpenCV image by image / the kit", ratios.pop("group")
-    yield (
-        "operations of group default alone, likewise",
-        "; ".join(f"{name} {ratios[name]}" for name in ratios),
-    )
+    alike = "; ".join(f"{name} {ratios[name]}" for name in ratios)
+    yield "operations of group default alone, likewise", alike
     for group in ("default", "a", "b", "corruptions", "natural-like"):
         times = timed({name: partial(rendered, alone[name], base) for name in GROUPS[group]}, min(rounds, 2))
         rates = "; ".join(f"{name} {number(n / 1000 / np.median(times[name]))}" for name in times)
         yield f"operations of group {group} alone, thousands of images of 32 x 32 pixels a second", rates
-
-
-# Image statistics, against OpenCV and NumPy image by image
 
 
 def one_by_one(images: Pixels) -> FloatArray:
@@ -200,20 +190,9 @@ def statistics(rounds: int, small: bool) -> Figures:
     embedded = np.resize(load_source("glyphs").meta_base.images, (n, 32, 32, 3))
     for kind, images in (("embedded images", embedded), ("noise", noise(n))):
         chunks = torch.from_numpy(np.ascontiguousarray(images.transpose(0, 3, 1, 2))).split(CHUNK)
-        times = timed(
-            {
-                "kit": lambda of=chunks: [image_stats(chunk) for chunk in of],
-                "loop": partial(one_by_one, images),
-            },
-            rounds,
-        )
-        yield (
-            f"image statistics of {kind}: OpenCV and NumPy image by image / the kit",
-            spread(times["loop"] / times["kit"]),
-        )
-
-
-# The Frechet distance, against the usual formula
+        kit = partial(lambda of: [image_stats(chunk) for chunk in of], chunks)
+        found = faster(kit, partial(one_by_one, images), rounds)
+        yield f"image statistics of {kind}: OpenCV and NumPy image by image / the kit", found
 
 
 def by_sqrtm(a: Moments, b: Moments) -> float:
@@ -227,28 +206,21 @@ def distance(rounds: int, small: bool) -> Figures:
     d, rng = 128 if small else 1280, np.random.default_rng(0)
     mix = rng.standard_normal((d, d)) / np.sqrt(d)
 
-    def moments(n: int) -> Moments:
-        features = np.maximum(rng.standard_normal((n, d)) @ mix, 0)
-        return Moments.of(features)
-
-    reference = moments(10_000)
-    for n in (10_000, 500):
-        target = moments(n)
-        times = timed(
-            {
-                "sqrtm": lambda b=target: by_sqrtm(reference, b),
-                "alone": lambda b=target: frechet_distance(replace(reference), b),
-                "many sets": lambda b=target: frechet_distance(reference, b),
-                "eigenvalues": lambda b=target: eigvalsh(b.covariance, check_finite=False),
-            },
-            rounds,
-        )
-        ratios = [spread(times["sqrtm"] / times[name]) for name in ("alone", "many sets", "eigenvalues")]
+    reference, *targets = (
+        Moments.of(np.maximum(rng.standard_normal((n, d)) @ mix, 0)) for n in (10_000, 10_000, 500)
+    )
+    for n, target in zip((10_000, 500), targets, strict=True):
+        ways = {
+            "sqrtm": partial(by_sqrtm, reference, target),
+            "alone": lambda b=target: frechet_distance(replace(reference), b),
+            "many sets": partial(frechet_distance, reference, target),
+            "eigenvalues": partial(eigvalsh, target.covariance, check_finite=False),
+        }
+        usual, *times = timed(ways, rounds).values()
+        ratios = [spread(usual / each) for each in times]
         what = "alone; one of many sets to one reference; eigenvalues alone"
         yield f"Fréchet distance, d = 1280, {n:,} images: with `sqrtm` / {what}", "; ".join(ratios)
 
-
-# Networks
 
 RESNET56 = 126e6
 """Multiplications with addition that ResNet-56 needs for an image of 32 x 32 pixels."""
@@ -271,14 +243,13 @@ def networks(rounds: int, small: bool) -> Figures:
     """Forward passes of each engine and precision that this CPU computes in, and the referee's."""
     shown = noise(100 if small else 500)
     images = torch.from_numpy(np.ascontiguousarray(shown.transpose(0, 3, 1, 2)))
+    pairs = [each for each in itertools.product(ENGINES, PRECISIONS) if computing(*each, "cpu") == each]
     for arch in ("resnet56", "repvgg_a0"):
         exact = untrained(arch)
         ways: dict[str, Callable[[], object]] = {"plain": partial(plain, exact, images)}
-        for engine, precision in itertools.product(ENGINES, PRECISIONS):
-            if computing(engine, precision, "cpu") == (engine, precision):
-                ways[f"{engine} {precision}"] = partial(
-                    replace(exact, engine=engine, precision=precision), images
-                )
+        for engine, precision in pairs:
+            network = replace(exact, engine=engine, precision=precision)
+            ways[f"{engine} {precision}"] = partial(network, images)
         times = timed(ways, rounds)
         for name in list(ways)[1:]:
             yield f"forward passes, {arch}: plain float32 / {name}", spread(times["plain"] / times[name])
@@ -288,19 +259,11 @@ def networks(rounds: int, small: bool) -> Figures:
             share = len(images) * RESNET56 / times["openvino float32"] * product / 2048**3
             what = "multiplications a second: ResNet-56 by openvino / a product of matrices by NumPy"
             yield f"{what}, float32", spread(share)
-    ways = {engine: partial(lite0(engine=engine).encode_images, shown) for engine in ENGINES}
-    times = timed(
-        {"resnet56": partial(replace(untrained("resnet56"), engine="openvino"), images), **ways}, rounds
-    )
-    yield (
-        "the referee EfficientNet-Lite0 at 128 pixels: torch / openvino",
-        spread(times["torch"] / times["openvino"]),
-    )
-    longer = spread(times["openvino"] / times["resnet56"])
-    yield "the referee EfficientNet-Lite0 at 128 pixels / ResNet-56, openvino", longer
-
-
-# Methods
+    ways = {"resnet56": partial(replace(untrained("resnet56"), engine="openvino"), images)}
+    ways |= {engine: partial(lite0(engine=engine).encode_images, shown) for engine in ENGINES}
+    times, what = timed(ways, rounds), "the referee EfficientNet-Lite0 at 128 pixels"
+    yield f"{what}: torch / openvino", spread(times["torch"] / times["openvino"])
+    yield f"{what} / ResNet-56, openvino", spread(times["openvino"] / times["resnet56"])
 
 
 VIEWS = ("rotate90", "rotate180", "rotate270", "grey", "peer:other", "referee:first")
@@ -316,31 +279,27 @@ def observed(
     logits = (features @ centres.T / np.sqrt(d)).astype(np.float32)
     views = {view: logits + rng.normal(size=logits.shape).astype(np.float32) for view in VIEWS}
     statistics, rotation = rng.random((n, 3), np.float32), rng.random(n, np.float32)
-    small = features.astype(np.float16)
-    return Observation(
-        name, "made up", logits, Moments.of(features), small, statistics, rotation, views
-    ), labels
+    small, moments = features.astype(np.float16), Moments.of(features)
+    return Observation(name, "made up", logits, moments, small, statistics, rotation, views), labels
 
 
 def made_up(k: int, d: int, n: int, sets: int = 3) -> MetaTrain:
     """Sets of n images of k classes with d features, and a source of 5,000 images."""
     centres = np.random.default_rng(0).normal(size=(k, d)).astype(np.float32)
-    (reference, labels), (known, _) = (
-        observed(name, centres, 5000, 2.0, i) for i, name in enumerate(("a", "b"), 1)
-    )
+    (reference, labels), (known, _) = (observed(str(i), centres, 5000, 2.0, i) for i in (1, 2))
     source = Source(reference, labels, known, centres, np.zeros(k, np.float32), None)
-    pairs = [observed(f"set{i}", centres, n, 3.0 + i % 8, 3 + i) for i in range(sets)]
-    right = [seen.predicted == classes for seen, classes in pairs]
+    pairs = (observed(f"set{i}", centres, n, 3.0 + i % 8, 3 + i) for i in range(sets))
+    seen, truth = map(list, zip(*pairs, strict=True))
+    right = [each.predicted == classes for each, classes in zip(seen, truth, strict=True)]
     families = [frozenset({str(i % 20)}) for i in range(sets)]
-    truth = [classes for _, classes in pairs]
-    return MetaTrain(
-        source,
-        [seen for seen, _ in pairs],
-        np.array([each.mean() for each in right]),
-        right,
-        families,
-        labels=truth,
-    )
+    accuracies = np.array([each.mean() for each in right])
+    return MetaTrain(source, seen, accuracies, right, families, labels=truth)
+
+
+def slow(times: dict[str, float], least: float, decimals: int) -> str:
+    """Seconds of the methods that take so many or more, the slowest first."""
+    order = sorted((name for name in times if times[name] >= least), key=times.__getitem__, reverse=True)
+    return "; ".join(f"`{name}` {times[name]:.{decimals}f}" for name in order)
 
 
 def methods(rounds: int, small: bool) -> Figures:
@@ -351,9 +310,7 @@ def methods(rounds: int, small: bool) -> Figures:
         if name not in SLOW:
             fitted = clone(method).fit(meta)
             found[name] = np.median([seconds(partial(fitted.predict, [replace(each)])) for each in meta.sets])
-    order = sorted((name for name in found if found[name] >= 0.05), key=lambda name: -found[name])
-    slow = "; ".join(f"`{name}` {found[name]:.2f}" for name in order)
-    yield "methods, 1,000 classes, 2,048 features: s a set of 1,000, where .05 or more", slow
+    yield "methods, 1,000 classes, 2,048 features: s a set of 1,000, where .05 or more", slow(found, 0.05, 2)
 
 
 def fitting(rounds: int, small: bool) -> Figures:
@@ -362,9 +319,7 @@ def fitting(rounds: int, small: bool) -> Figures:
     for name, method in methods_of("accuracy").items():
         if name not in SLOW:
             found[name] = seconds(lambda method=method: clone(method).fit(meta).predict(meta.sets))
-    order = sorted((name for name in found if found[name] >= 1), key=lambda name: -found[name])
-    slow = "; ".join(f"`{name}` {found[name]:.1f}" for name in order)
-    yield "fit to 120 sets of 500 and predict them, 10 classes: s, where 1 or more", slow
+    yield "fit to 120 sets of 500 and predict them, 10 classes: s, where 1 or more", slow(found, 1, 1)
 
 
 def transport(rounds: int, small: bool) -> Figures:
@@ -380,13 +335,10 @@ def transport(rounds: int, small: bool) -> Figures:
             import ot  # compiled at its first import, with warnings of its own
 
             ways["POT"] = partial(ot.emd, images / n, classes / classes.sum(), 1 - gain, numItermax=10**8)
-        times = timed(ways, rounds)
-        yield f"exact transport of 1,000 images to {k:,} classes, s", spread(times["kit"])
+        times, what = timed(ways, rounds), f"exact transport of 1,000 images to {k:,} classes"
+        yield f"{what}, s", spread(times["kit"])
         if "POT" in times:
-            yield (
-                f"exact transport of 1,000 images to {k:,} classes: POT's `emd` / the kit",
-                spread(times["POT"] / times["kit"]),
-            )
+            yield f"{what}: POT's `emd` / the kit", spread(times["POT"] / times["kit"])
 
 
 def by_loader(batches: DataLoader[Any], steps: int) -> None:
@@ -417,15 +369,9 @@ def training(rounds: int, small: bool) -> Figures:
         train(network, rows, correct, None, batches, descent(network, 0.9, 5e-4, True), rates)
 
     collated = DataLoader(table, batch, shuffle=True, drop_last=True)
-    times = timed(
-        {
-            "kit": kit,
-            "images": partial(by_loader, collated, steps),
-            "batches": partial(by_loader, whole, steps),
-        },
-        rounds,
-    )
-    ratios = "; ".join(spread(times[name] / times["kit"]) for name in ("images", "batches"))
+    loaders = {"images": partial(by_loader, collated, steps), "batches": partial(by_loader, whole, steps)}
+    times = timed({"kit": kit, **loaders}, rounds)
+    ratios = "; ".join(spread(times[name] / times["kit"]) for name in loaders)
     yield "ORA-A's steps: with PyTorch's DataLoader / the kit: images; whole batches", ratios
 
 

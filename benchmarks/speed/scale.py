@@ -11,7 +11,6 @@ growth        builds of 10, 100 and 1,000 small sets in one process and on local
 workers       40 sets of 1,000 images in one process and on one and two local workers (UNSEEN_DATA=FOLDER).
 one-set       what a set of 500 images costs, step by step (UNSEEN_DATA=FOLDER).
 start         `import unseen`, `--help` of every command, an estimate from logits.
-submissions   `score` and `leaderboard` with 1,000 submissions.
 UNSEEN_DATA holds cifar10.zip and weights/resnet56.safetensors; where it is not set, the embedded data and an
 untrained network take their place. Times are seconds of the processor unless a figure says otherwise. --small
 shows that it runs. --write puts figures or tables into docs/results.
@@ -37,8 +36,6 @@ import torch
 
 import unseen
 import unseen.cli
-from leaderboard.publish import publish
-from leaderboard.submissions import submit
 from starter.contest.accuracy.settings import AccuracySettings
 from starter.contest.build import build
 from starter.contest.cluster import connected
@@ -64,8 +61,7 @@ from submission.arrays import Pixels
 from submission.competition import ENGINES
 from unseen.api.methods import methods_of
 
-sys.path += [str(Path(__file__).resolve().parents[1] / room) for room in ("results", "attacks")]
-import contest
+sys.path.append(str(Path(__file__).resolve().parents[1] / "results"))
 import pages
 
 NEEDS = TRACKS["accuracy"].needs
@@ -88,9 +84,8 @@ class Used:
 def used(*words: object, folder: Path | None = None) -> Used:
     """Run `python` with these words."""
     start = time.perf_counter()
-    child = subprocess.Popen(
-        [sys.executable, *map(str, words)], cwd=folder, stdout=subprocess.PIPE, text=True
-    )
+    command = [sys.executable, *map(str, words)]
+    child = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
     text = child.stdout.read()
     _, status, took = os.wait4(child.pid, 0)
@@ -114,9 +109,6 @@ def demo(small: bool) -> Figures:
             took = used("-m", "unseen", "demo", "--track", track, folder=Path(folder))
         figure = f"{took.processor:.0f} s; {took.memory:.2f} GB"
         yield f"`unseen demo --track {track}`, processor time; most memory", figure
-
-
-# Building and observing
 
 
 def passes(batches: Sequence[torch.Tensor], classifier: Classifier) -> None:
@@ -215,11 +207,8 @@ def imagenet(small: bool) -> Figures:
             words += [option, count]
         built = used("-m", "unseen", "build", made, *words)
         competition, kit, when = Competition.open(made), methods_of("accuracy"), unseen.methods().runs
-        reading = [
-            n
-            for n, m in kit.items()
-            if {*m.needs} <= {*NEEDS} and when[n] != "if named" and not unmet(m.needs, competition)
-        ]
+        unasked = {name: m.needs for name, m in kit.items() if when[name] != "if named"}
+        reading = [n for n, own in unasked.items() if {*own} <= {*NEEDS} and not unmet(own, competition)]
         predicted = used("-m", "unseen", "predict", made, *reading)
         files = ("reference", "train_ref")
         looked = sum(sets) * size + sum(len(np.load(made / f"public/{file}.npz")["images"]) for file in files)
@@ -228,9 +217,8 @@ def imagenet(small: bool) -> Figures:
     classifier(shown)
     bare = clocked(lambda: [classifier(shown) for _ in range(4)])[1] / 200
     yield f"ResNet-18, {classes:,} classes, 224 pixels: images a second of a core", f"{1 / bare:.1f}"
-    figure = f"{built.processor / looked / bare:.2f}; {built.memory:.1f} GB; {disk:.1f} GB"
     what = f"build with {sum(sets)} sets of {size}, all of it / bare forward passes; most memory; disk"
-    yield what, figure
+    yield what, f"{built.processor / looked / bare:.2f}; {built.memory:.1f} GB; {disk:.1f} GB"
     what = f"predict by {len(reading)} methods that read what was observed; most memory"
     yield what, f"{predicted.processor:.0f} s; {predicted.memory:.1f} GB"
 
@@ -242,21 +230,11 @@ def photographs(small: bool) -> Figures:
         draw(folder / "labelled", 10, range(1, count + 1))
         draw(folder / "new", 10, range(count + 1, 2 * count + 1))
         network(10, folder / "net.safetensors")
-        words = [
-            "--labelled",
-            folder / "labelled",
-            "--unlabelled",
-            folder / "new",
-            "--train-sets",
-            6 if small else 24,
-        ]
-        spec = f"mine={folder / 'net.safetensors'}"
-        took = used("-m", "unseen", "estimate", "--model", spec, *words, folder=folder)
+        words = ["--model", "mine=net.safetensors", "--labelled", "labelled", "--unlabelled", "new"]
+        words += ["--train-sets", str(6 if small else 24)]
+        took = used("-m", "unseen", "estimate", *words, folder=folder)
     what = "`unseen estimate` from a model and photographs: ResNet-18, 2,000 + 2,000 at 224 pixels, 24 sets"
     yield what, f"{took.processor:.0f} s of processor time"
-
-
-# Many sets, and many machines
 
 
 def settings(sets: int, size: int, folder: Path, real: bool) -> AccuracySettings:
@@ -305,10 +283,8 @@ def workers(small: bool) -> Figures:
     clock = {where: took.clock for where, (_, took) in found.items()}
     for what, times in (("computed", computed), ("by the clock", clock)):
         faster, longer = times["none"] / times["local:2"], times["local:1"] / times["none"] - 1
-        yield (
-            f"40 sets of 1,000, {what}: one process / two workers; one worker more than none",
-            f"{faster:.2f}; {100 * longer:.0f} %",
-        )
+        about = f"40 sets of 1,000, {what}: one process / two workers; one worker more than none"
+        yield about, f"{faster:.2f}; {100 * longer:.0f} %"
 
 
 def one_set(small: bool) -> Iterator[dict[str, object]]:
@@ -328,19 +304,13 @@ def steps(rendering: FromRecipe, observer: Observer) -> dict[str, float]:
     """Seconds of each step of a set."""
     chunks, rendered = clocked(lambda: list(rendering.chunks()))
     arrays = observer.compute(rendering, ("logits", *NEEDS))
+    keys = {part: observer.key(part, rendering) for part in arrays}
     return {
         "render": rendered,
         "forward passes": clocked(lambda: [observer.classifier(chunk) for chunk in chunks])[1],
         "image statistics": clocked(lambda: [image_stats(chunk) for chunk in chunks])[1],
-        "write": clocked(
-            lambda: [
-                observer.cache.store(part, observer.key(part, rendering), arrays[part]) for part in arrays
-            ]
-        )[1],
+        "write": clocked(lambda: [observer.cache.store(part, keys[part], arrays[part]) for part in keys])[1],
     }
-
-
-# Starting, and scoring
 
 
 def start(small: bool) -> Iterator[dict[str, object]]:
@@ -367,32 +337,12 @@ def start(small: bool) -> Iterator[dict[str, object]]:
     yield {"what": "`unseen.estimate`, again", "processor, s": statistics.median(again[1:])}
 
 
-def submissions(small: bool) -> Figures:
-    count = 20 if small else 1000
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        competition = contest.make(folder / "contest")
-
-        def score(number: int) -> None:
-            file = contest.handed_in(competition, folder / "a.csv", number)
-            submit(competition, file, f"team {number % 50}", contest.now)
-
-        for number in range(count):
-            score(number)
-        publish(competition)
-        scored = [clocked(partial(score, count + number))[1] for number in range(5)]
-        published = [clocked(partial(publish, competition))[1] for _ in range(5)]
-    times = "; ".join(f"{1000 * statistics.median(each):.0f}" for each in (scored, published))
-    yield f"`score`; `leaderboard` with {count:,} submissions, ms of a running process", times
-
-
 FIGURES = {
     "demo": demo,
     "observe": observing,
     "imagenet": imagenet,
     "photographs": photographs,
     "workers": workers,
-    "submissions": submissions,
 }
 TABLES = {
     "growth": (growth, "speed-growth"),
@@ -417,10 +367,7 @@ def main() -> None:
     if options.name in TABLES:
         measure, table = TABLES[options.name]
         for line in measure(options.small):
-            print(
-                *(f"{value:.2f}" if isinstance(value, float) else value for value in line.values()),
-                flush=True,
-            )
+            print(*(f"{each:.2f}" if isinstance(each, float) else each for each in line.values()), flush=True)
             lines.append(line)
         if options.write:
             pages.record(table, lines, command=command)
