@@ -2,16 +2,14 @@
 
     UNSEEN_DATA=FOLDER python benchmarks/results/classes.py DIR [--images 40]
 
-FOLDER holds cifar10.zip, cifar100.zip, tiny_imagenet.zip and weights/; WordNet 3.0 is needed. The 300 classes
-of the two candidates are assigned by similarity to CIFAR-10's at T40, T45 and T50, and by pruning. Printed
-are AUROCs of the detectors that score from cache: each benchmark's OOD images against CIFAR-10's test images,
-and against images of the candidates' own ID classes; and of near and far images (similarity, T45) with the
-95 % interval of their difference over draws of classes.
+FOLDER holds cifar10.zip, cifar100.zip, tiny_imagenet.zip and weights/; WordNet 3.0 is needed. The candidates'
+300 classes are assigned by similarity to CIFAR-10's, and by pruning. Printed are AUROCs of the detectors that
+score from cache: each benchmark's OOD images against CIFAR-10's test images, and against the candidates' own
+ID classes; and of near and far images (similarity, T45) with the 95 % interval of their difference over draws
+of classes.
 """
 
-import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,22 +18,19 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from starter.data.images.reading import Fit
-from starter.data.sets.rendering import FromRecipe
 from starter.data.wordnet.assign import prune, similarity_benchmark
 from starter.data.wordnet.images import load_class_images
 from starter.data.wordnet.labels import load_classes, match_classes
 from starter.data.wordnet.manifest import ClassEntry
 from starter.data.wordnet.wordnet import load_wordnet
-from starter.observing import Source
 from starter.observing.cache import Cache
 from starter.observing.detectors import by_name
 from starter.observing.detectors.metrics import auroc
-from starter.observing.observe import Observer, observe_all
+from starter.observing.observe import Observer
 from starter.studies.sanity import OFFLINE
 
 CANDIDATES = ("cifar100", "tiny_imagenet")
-T40, T45, T50 = 0.40, 0.45, 0.50
-REFERENCE, TRAIN, IND, DRAWS = 2000, 4000, 3000, 1000
+TRAIN, IND, DRAWS = 4000, 3000, 1000
 
 Scores = NDArray[np.float64]
 Benchmarks = Mapping[str, Sequence[ClassEntry]]
@@ -46,10 +41,7 @@ def manifests(data: Path) -> Benchmarks:
     wordnet = load_wordnet()
     known = match_classes(wordnet, *load_classes("cifar10"))
     pool = [match_classes(wordnet, *load_classes(str(data / f"{name}.zip"))) for name in CANDIDATES]
-    found = {
-        f"similarity T{round(100 * at)}": similarity_benchmark(wordnet, known, pool, at)
-        for at in (T40, T45, T50)
-    }
+    found = {f"similarity T{at}": similarity_benchmark(wordnet, known, pool, at / 100) for at in (40, 45, 50)}
     found["pruning"] = prune(wordnet, known, pool)
     return {
         name: sorted((e for e in entries if e.source in CANDIDATES), key=lambda e: (e.source, e.name))
@@ -62,21 +54,14 @@ def scored(
 ) -> tuple[dict[str, tuple[Scores, Scores]], NDArray[np.int64]]:
     """The scores of IND images and of the candidates' by detector, and the class of each of the latter."""
     pool = load_class_images(entries, real.data(), Fit((32, 32)), images)
-    test = real.images("test", REFERENCE + IND, seed=1)
-    order = np.random.default_rng(0).permutation(len(test))
-    reference, ind = test.take(order[:REFERENCE], "reference"), test.take(order[REFERENCE:], "ind")
-    classifier = real.classifier()
-    sets = [replace(each, labels=None) for each in (reference, real.images("train", TRAIN), ind, pool)]
-    observer = Observer(classifier, Cache(folder))
-    seen = list(observe_all([FromRecipe.whole(each) for each in sets], observer, ("features",)))
-    assert reference.labels is not None
-    assert pool.labels is not None
-    source = Source(seen[0], reference.labels, seen[1], classifier.head_weight, classifier.head_bias)
+    reference, ind = real.held_out(IND)
+    observer = Observer(real.classifier(), Cache(folder))
+    source, seen = real.observed(observer, reference, real.images("train", TRAIN), ind, pool)
     found = {}
     for name, detector in tqdm(by_name(OFFLINE).items(), "score", unit="detector"):
         fitted = detector.fit(source)
-        found[name] = fitted.score(seen[2]), fitted.score(seen[3])
-    return found, pool.labels
+        found[name] = fitted.score(seen[0]), fitted.score(seen[1])
+    return found, pool.truth
 
 
 def against_ind(
@@ -113,13 +98,11 @@ def near_and_far(
 
 def main() -> None:
     """Observe, score, print."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser = real.parser(__doc__, write=False)
     parser.add_argument("--images", type=int, default=40, help="of each candidate class")
     options = parser.parse_args()
     benchmarks = manifests(real.data())
-    entries = benchmarks[f"similarity T{round(100 * T45)}"]
+    entries = benchmarks["similarity T45"]
     scores, labels = scored(options.folder, entries, options.images)
     against_ind(benchmarks, scores, labels)
     near_and_far(entries, scores, labels)

@@ -1,17 +1,15 @@
 """OOD detectors on mixes of CIFAR-10's test images and 52 OOD sets: their time from cache, and their AUROC.
 
-    UNSEEN_DATA=FOLDER python benchmarks/results/detectors.py DIR [--online 4]
+    UNSEEN_DATA=FOLDER python benchmarks/results/detectors.py DIR
 
 FOLDER holds cifar10.zip, ood.zip (<set>/<image>) and weights/. A mix has 400 test images and all of an OOD
-set (400 at most); 10,000 training images and 2,000 other test images are the source. DIR keeps observations,
-so that a second run only scores. Detectors that need the network are timed on a few mixes (`--online`),
-evenly chosen by name. AUROC and FPR@95 (IND is positive) are means over the mixes.
+set (400 at most); 10,000 training images and 2,000 other test images are the source. DIR keeps observations.
+Detectors that need the network are timed on four mixes, evenly chosen by name. AUROC and FPR@95 (IND is
+positive) are means over the mixes.
 """
 
-import argparse
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,14 +19,13 @@ from tqdm import tqdm
 from starter.data.images.files import open_tree
 from starter.data.images.imageset import ImageSet
 from starter.data.images.reading import read_images
-from starter.data.sets.rendering import FromRecipe
 from starter.observing import Observation, Source
 from starter.observing.cache import Cache
 from starter.observing.detectors import DETECTORS
 from starter.observing.detectors.metrics import auroc, fpr
-from starter.observing.observe import Observer, observe_all
+from starter.observing.observe import Observer
 
-IND, REFERENCE, TRAIN = 400, 2000, 10_000
+IND, TRAIN = 400, 10_000
 
 
 def mixes(data: Path, test: ImageSet) -> list[ImageSet]:
@@ -40,15 +37,6 @@ def mixes(data: Path, test: ImageSet) -> list[ImageSet]:
             ind = test.images[rng.choice(len(test), IND, replace=False)]
             found.append(ImageSet(name, np.concatenate([ind, ood])))
     return found
-
-
-def source_of(observer: Observer, reference: ImageSet, train: ImageSet) -> Source:
-    """The labelled source of the observer's classifier."""
-    sets = [FromRecipe.whole(replace(each, labels=None)) for each in (reference, train)]
-    seen, classifier = observe_all(sets, observer, ("features",)), observer.classifier
-    assert reference.labels is not None
-    head = classifier.head_weight, classifier.head_bias
-    return Source(seen[0], reference.labels, seen[1], *head, classifier)
 
 
 def measured(name: str, source: Source, sets: Sequence[Observation]) -> str:
@@ -65,24 +53,14 @@ def measured(name: str, source: Source, sets: Sequence[Observation]) -> str:
 
 def main() -> None:
     """Measure and print."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("folder", type=Path, metavar="DIR")
-    parser.add_argument("--online", type=int, default=4, help="mixes that detectors with the network score")
-    options = parser.parse_args()
+    options = real.parser(__doc__, write=False).parse_args()
     real.require("ood.zip", "weights/resnet56.safetensors")
-    data = real.data()
-    classifier = real.classifier()
-    observer = Observer(classifier, Cache(options.folder))
-    test = real.images("test", seed=1)
-    order = np.random.default_rng(0).permutation(len(test))
-    train = real.images("train", TRAIN)
-    source = source_of(observer, test.take(order[:REFERENCE], "reference"), train)
-    renderings = [FromRecipe.whole(each) for each in mixes(data, test.take(order[REFERENCE:]))]
-    sets = observe_all(renderings, observer, ("features",))
+    observer = Observer(real.classifier(), Cache(options.folder))
+    reference, ind = real.held_out()
+    source, sets = real.observed(observer, reference, real.images("train", TRAIN), *mixes(real.data(), ind))
     print(f"{len(sets)} mixes of {np.mean([len(each) for each in sets]):.0f} images\n")
     print(f"{'detector':12}{'fit, s':>8}{'a mix, s':>14}{'AUROC':>8}{'FPR@95':>8}")
-    few = [sets[int(i)] for i in np.linspace(0, len(sets) - 1, options.online)]
+    few = [sets[int(i)] for i in np.linspace(0, len(sets) - 1, 4)]
     for name, detector in DETECTORS.items():
         row = measured(name, source, few if detector.online else sets)
         print(row, f"over {len(few)} mixes" if detector.online else "", flush=True)

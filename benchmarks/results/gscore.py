@@ -23,14 +23,13 @@ from baselines.report.gscore import TABLES, make_table, write_table
 from starter.contest.ood.settings import SHARES
 from starter.data.images.reading import Fit
 from starter.data.sets.mix import LEAST, POOL, Mix, family
-from starter.data.sets.rendering import FromRecipe
 from starter.data.sources.oodsets import load_ood_sets, without_shared
 from starter.data.sources.sources import load_source
 from starter.observing.cache import Cache
 from starter.observing.detectors import DETECTORS
 from starter.observing.detectors.metrics import DETECTION_METRICS, true_metric
 from starter.observing.observation import MetaTrain, Moments, Observation, ScoredMix, Source
-from starter.observing.observe import Observer, read
+from starter.observing.observe import Observer
 from submission.metrics import deviation_floor
 
 SIZES = (50, 100, 200, 400, 800)
@@ -42,15 +41,8 @@ SHOWN = ("msp", "odin", "energy", "mls")
 
 @dataclass(frozen=True)
 class Pools:
-    """What was observed once: the reference, and the images that mixes are drawn from.
-
-    Attributes:
-        source: the reference, with the network.
-        meta, test: IND images for meta-train and for test mixes.
-        ood: OOD sets by name.
-        scores: detector -> name of the pool ("reference", "meta_base", ...) -> scores (n,).
-        metric: to be predicted.
-    """
+    """The reference with the network, IND images for meta-train and test mixes, OOD sets by name, scores (n,)
+    by detector and pool ("reference", "meta_base", ...), and the metric to be predicted."""
 
     source: Source
     meta: Observation
@@ -65,20 +57,13 @@ def observed(metric: str, folder: Path) -> Pools:
     splits = load_source(str(real.data() / "cifar10.zip"))
     sets = load_ood_sets(str(real.data() / "ood.zip"), splits.classes, Fit(splits.image_size))
     sets = without_shared(sets, (splits.train, splits.reference, splits.meta_base, splits.test_base))
-    classifier = real.classifier()
-    observer = Observer(classifier, Cache(folder / "cache"))
+    observer = Observer(real.classifier(), Cache(folder / "cache"))
     chosen = np.random.default_rng(0).permutation(len(splits.train))[:TRAIN_REF]
-    ind = (splits.reference, splits.train.take(chosen, "train_ref"), splits.meta_base, splits.test_base)
-    seen = [
-        read(FromRecipe.whole(images), observer, ("features", "moments"))
-        for images in tqdm([*ind, *sets.values()], "observe", unit="set")
-    ]
-    head = (classifier.head_weight, classifier.head_bias)
-    assert splits.reference.labels is not None
-    source = Source(seen[0], splits.reference.labels, seen[1], *head, classifier)
-    pools = [seen[0], *seen[2:]]
-    scores = {name: scored(name, source, pools, folder) for name in SHOWN}
-    return Pools(source, seen[2], seen[3], dict(zip(sets, seen[4:], strict=True)), scores, metric)
+    ind = (splits.train.take(chosen, "train_ref"), splits.meta_base, splits.test_base)
+    needs = ("features", "moments")
+    source, seen = real.observed(observer, splits.reference, *ind, *sets.values(), needs=needs)
+    scores = {name: scored(name, source, [source.observation, *seen], folder) for name in SHOWN}
+    return Pools(source, seen[0], seen[1], dict(zip(sets, seen[2:], strict=True)), scores, metric)
 
 
 def scored(
@@ -98,14 +83,14 @@ def mixed(pools: Pools, detector: str, mixes: list[Mix], ind: Observation) -> Me
     scores = pools.scores[detector]
     sets, ood, targets = [], [], []
     for mix in mixes:
-        rows, is_ood = mix.rows(len(ind), len(pools.ood[mix.ood_set]))
-        sides = ((ind, ind.set_name), (pools.ood[mix.ood_set], mix.ood_set))
+        other = pools.ood[mix.ood_set]
+        rows, is_ood = mix.rows(len(ind), len(other))
         logits, features, both = (
-            np.concatenate([side[rows[is_ood == kind]] for kind, side in enumerate(each)])
-            for each in (
-                [seen.logits for seen, _ in sides],
-                [seen.features for seen, _ in sides],
-                [scores[name] for _, name in sides],
+            np.concatenate([own[rows[~is_ood]], others[rows[is_ood]]])
+            for own, others in (
+                (ind.logits, other.logits),
+                (ind.features, other.features),
+                (scores[ind.set_name], scores[mix.ood_set]),
             )
         )
         seen = Observation(mix.name, ind.classifier, logits, Moments.of(features))
@@ -140,6 +125,11 @@ def hidden_mixes(pools: Pools, ind: Observation, low: int, high: int, times: int
         drawn = int(np.clip(round(n * rng.uniform(least, min(most, len(ind) / n))), LEAST, n - LEAST))
         found.append(Mix(f"mix{low}_{number:04d}", int(rng.integers(2**63)), str(name), drawn, n - drawn))
     return found
+
+
+def chance(test: MetaTrain) -> NDArray[np.float64]:
+    """The standard errors of a share of a mix's OOD images."""
+    return np.sqrt(test.targets * (1 - test.targets) / [int(ood.sum()) for ood in test.ood])
 
 
 def rmse(errors: NDArray[np.float64]) -> float:
@@ -179,13 +169,9 @@ def paper_table(pools: Pools) -> str:
         for name, method in OOD_BASELINES.items():
             rows.setdefault(name, []).append(rmse(errors(method, meta, test, parts)))
         if pools.metric.startswith("fpr"):
-            sizes = [int(ood.sum()) for ood in test.ood]
-            rows.setdefault("noise floor", []).append(
-                deviation_floor(np.sqrt(test.targets * (1 - test.targets) / sizes))
-            )
-    return table(
-        {k: [*values, float(np.mean(values))] for k, values in rows.items()}, [*pools.scores, "mean"]
-    )
+            rows.setdefault("noise floor", []).append(deviation_floor(chance(test)))
+    means = {name: [*values, float(np.mean(values))] for name, values in rows.items()}
+    return table(means, [*pools.scores, "mean"])
 
 
 def hidden_errors(pools: Pools, detector: str) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.int64]]:
@@ -196,8 +182,7 @@ def hidden_errors(pools: Pools, detector: str) -> tuple[dict[str, NDArray[np.flo
     parts = folds(meta.families, test.families)
     found = {name: errors(each, meta, test, parts) for name, each in OOD_BASELINES.items()}
     if pools.metric.startswith("fpr"):
-        kept = [int(ood.sum()) for ood in test.ood]
-        found["noise floor"] = np.sqrt(test.targets * (1 - test.targets) / kept)
+        found["noise floor"] = chance(test)
     return found, np.array([len(mix) for mix in mixes])
 
 
@@ -210,8 +195,7 @@ def hidden_table(pools: Pools) -> str:
         joined = np.concatenate([each[name] for each, _ in found])
         rows[name] = [*(rmse(joined[sizes == size]) for size in SIZES), rmse(joined)]
     for rival in ("gscore-ude-w", "plugin-mpe"):
-        ratios = np.divide(rows["gscore-best"], rows[rival])
-        rows[f"gscore-best / {rival}"] = ratios.tolist()
+        rows[f"gscore-best / {rival}"] = np.divide(rows["gscore-best"], rows[rival]).tolist()
     return table(rows, [*map(str, SIZES), "all"])
 
 

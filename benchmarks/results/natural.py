@@ -2,11 +2,10 @@
 
     UNSEEN_DATA=FOLDER python benchmarks/results/natural.py DIR [--sets 40] [--size 200] [--write]
 
-FOLDER is as for cifar10.py here; DIR keeps observations, so that an interrupted run goes on. ResNet-56
-learns from the images that cifar10.py's meta-train sets are made of, and is judged on its four
-natural VALIDATION sets alone, and on subsets of them: three of two or three classes each, and two halves. A
-table's RMSE weighs the four sources alike; the bias is the mean error of the whole sets. First come methods
-that learn nothing from sets.
+FOLDER is as for cifar10.py here; DIR keeps observations, so that an interrupted run goes on. Methods are
+judged on cifar10.py's four natural VALIDATION sets alone, and on subsets of them: three of two or three
+classes each, and two halves. A table's RMSE weighs the four sources alike; the bias is the mean error of the
+whole sets. First come methods that learn nothing from sets.
 """
 
 from collections.abc import Sequence
@@ -25,7 +24,6 @@ from starter.contest.accuracy.plan import hard_to_easy
 from starter.data.sets.recipe import draw_recipes
 from starter.data.sets.rendering import FromRecipe
 from starter.data.sources.oodsets import CIFAR10
-from starter.data.sources.sources import load_images
 from starter.data.sources.splits import Splits, split
 from starter.observing.cache import Cache
 from starter.observing.observation import MetaTrain, Moments, Observation, Source
@@ -53,28 +51,16 @@ class Judged:
     right: NDArray[np.bool_]
 
 
-def source_of(observer: Observer, splits: Splits) -> Source:
-    """The labelled reference of cifar10.py's competition, and 2,000 training images."""
-    bare = [FromRecipe.whole(replace(each, labels=None)) for each in (splits.reference, splits.train)]
-    reference = observe_all(bare[:1], observer, (*NEEDS, "peers"))[0]
-    training, classifier = observe_all(bare[1:], observer, NEEDS)[0], observer.classifier
-    assert splits.reference.labels is not None
-    return Source(reference, splits.reference.labels, training, classifier.head_weight, classifier.head_bias)
-
-
 def meta_train(
     groups: Sequence[str], sets: int, size: int, splits: Splits, source: Source, observer: Observer
 ) -> MetaTrain:
     """The meta-train sets of these groups; sub-populations are clusters in the classifier's features."""
-    base = [FromRecipe.whole(replace(splits.meta_base, labels=None))]
-    whole = observe_all(base, observer, NEEDS)[0]
-    assert whole.features is not None
+    base = FromRecipe.whole(replace(splits.meta_base, labels=None))
+    (whole,) = observe_all([base], observer, NEEDS)
     clusters = hard_to_easy(whole.features, whole.probabilities.max(axis=1), 0)
-    recipes = [
-        each
-        for group in groups
-        for each in draw_recipes(group, sets, 0, size, prefix=group, clusters=clusters)
-    ]
+    recipes = []
+    for group in groups:
+        recipes += draw_recipes(group, sets, 0, size, prefix=group, clusters=clusters)
     renderings = [FromRecipe(recipe, splits.meta_base) for recipe in recipes]
     seen, labels = observe_all(renderings, observer, NEEDS), [each.labels() for each in renderings]
     right = [each.predicted == known for each, known in zip(seen, labels, strict=True)]
@@ -86,8 +72,7 @@ def natural_sets(observer: Observer) -> list[Judged]:
     """The natural validation sets, each whole, then subsets of it."""
     found: list[Judged] = []
     for name in VALIDATION:
-        images = load_images(real.data() / "natural.zip" / name, CIFAR10, 1000, seed=0)
-        assert images.labels is not None
+        images = real.natural(name, 1000)
         bare = FromRecipe.whole(replace(images, labels=None))
         seen = observe_all([bare], observer, (*NEEDS, "peers"))[0]
         whole = Judged(name, seen, seen.predicted == images.labels)
@@ -108,7 +93,6 @@ def subsets(labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:
 def part_of(whole: Judged, rows: NDArray[np.int64]) -> Judged:
     """Some of the images, with moments of their own."""
     seen = whole.seen.take(rows)
-    assert seen.features is not None
     return Judged(whole.source, replace(seen, moments=Moments.of(seen.features)), whole.right[rows])
 
 
@@ -133,15 +117,14 @@ def main() -> None:
     peers = tuple(Observer(real.classifier(name), cache) for name in PEERS)
     observer = Observer(real.classifier(), cache, peers=peers)
     splits = split(CIFAR10, real.images("train", 2000), real.images("test"), 0)
-    source, natural = source_of(observer, splits), natural_sets(observer)
-    direct: list[dict[str, object]] = []
-    learnt: list[dict[str, object]] = []
+    seen = real.observed(observer, splits.reference, splits.train, needs=(*NEEDS, "peers"))
+    source, natural = seen[0], natural_sets(observer)
+    learnt = []
     for groups in GROUPS:
         meta = meta_train(groups, asked.sets, asked.size, splits, source, observer)
         if groups == ("wide",):
-            for name in DIRECT:
-                rmse, bias = errors(METHODS[name], meta, natural)
-                direct.append({"method": name, "RMSE": rmse, "bias": bias})
+            found = {name: errors(METHODS[name], meta, natural) for name in DIRECT}
+            direct = [{"method": name, "RMSE": rmse, "bias": bias} for name, (rmse, bias) in found.items()]
         found = {name: errors(METHODS[name], meta, natural)[0] for name in LEARNING}
         learnt.append({"meta-train sets": " and ".join(groups), "number": len(meta.sets), **found})
     print(*direct, *learnt, sep="\n")

@@ -23,8 +23,6 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from starter.data.images.imageset import ImageSet
 from starter.data.sets.recipe import draw_recipes
-from starter.data.sources.oodsets import CIFAR10
-from starter.data.sources.sources import load_images
 
 NETWORKS = {"resnet56": "resnet56", "resnet56_peer": "resnet56", "repvgg_a0": "repvgg_a0"}
 """Weights files and their architectures."""
@@ -35,8 +33,6 @@ SOURCES = {
     "tiny imagenet": ("tinyin_a", "tinyin_b", "tinyin_c", "tinyin_d"),
 }
 """The natural validation sets by collection."""
-MORE = ("tinyin_b", "tinyin_c", "catsdogs_breeds")
-"""The sets in natural_more.zip."""
 LABELLED, SET_SIZE = 2000, 500
 TINY = 1e-12
 
@@ -192,8 +188,7 @@ def photographs() -> dict[tuple[str, str], ImageSet]:
     sets = {("none", "none"): clean.take(np.random.default_rng(0).permutation(len(clean)))}
     for source, names in SOURCES.items():
         for name in names:
-            file = "natural_more.zip" if name in MORE else "natural.zip"
-            sets[source, name] = load_images(real.data() / file / name, CIFAR10, SET_SIZE)
+            sets[source, name] = real.natural(name, SET_SIZE)
     clean = sets["none", "none"].take(np.arange(LABELLED, LABELLED + SET_SIZE))
     for recipe in draw_recipes("wide", 12, 0, SET_SIZE // 2):
         sets["distorted", recipe.name] = recipe.render(clean)
