@@ -1,24 +1,25 @@
 """gated on real CIFAR-10 beside other methods, by kind of set: the tables of docs/results/gated.md.
 
     UNSEEN_DATA=FOLDER python benchmarks/results/gated.py DIR [--seeds 3] [--classifier repvgg_a0]
-        [--precision bfloat16] [--learn 500] [--shapes] [--write]
+        [--shapes] [--write]
 
 FOLDER is as for cifar10.py here, with natural_more.zip. DIR keeps what networks have seen of the sets: an
-interrupted run goes on. For each seed there are 120 `wide` meta-train sets of 500 images: 40 each of the
-groups default, a and b, of none to three operations, three in ten with other class priors. The referee is
-lite0 at 128 pixels, with one probe of 6,000 clean training images. CHOSEN names the natural sets by which
-constants were chosen, beside left-out operations; on the other kinds methods were compared afterwards.
-With --shapes the sets are of other sizes or class shares, natural sets distorted, or the classes two.
+interrupted run goes on. A seed has 120 `wide` meta-train sets of 500 images. The referee is lite0 at 128
+pixels, with one probe of 6,000 clean training images. CHOSEN names the natural sets by which constants were
+chosen, beside left-out operations; on the other kinds methods were compared afterwards. With --shapes the
+sets are of other sizes or class shares, natural sets distorted, or the classes two.
 """
 
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import real
 import torch
 from pages import record
@@ -30,7 +31,7 @@ from starter.data.images.imageset import ImageSet
 from starter.data.operations import OPERATIONS, new_operations
 from starter.data.sets.recipe import Recipe, draw_recipes
 from starter.data.sources.oodsets import CIFAR10
-from starter.data.sources.sources import load_images, load_source
+from starter.data.sources.sources import load_source
 from starter.data.sources.splits import Splits
 from starter.models.encoders.choose import lite0
 from starter.observing.image_stats import image_stats
@@ -45,8 +46,6 @@ CHOSEN = (
 )
 TESTED = ("imagenet_one_each", "imagenette_dog_truck", "pacs_photo")
 DRAWN = ("pacs_cartoon", "stylised_shapes")
-MORE = ("tinyin_b", "tinyin_c", "catsdogs_breeds")
-"""The sets in natural_more.zip."""
 N, CLEAN = 500, 6000
 SMALL, LARGE, DRAWS = 50, 10_000, 4
 """Images of the sets of --shapes, and samples that are drawn of a set of 500."""
@@ -69,12 +68,6 @@ MILD = 0.75
 Look = Callable[[Pixels], FloatArray]
 Made = tuple[str, frozenset[str], ImageSet]
 Observed = tuple[list[Observation], list[IntArray], list[frozenset[str]]]
-
-
-def natural(name: str, seed: int) -> Made:
-    """Up to 500 images of a natural set."""
-    file = "natural_more.zip" if name in MORE else "natural.zip"
-    return name, frozenset(), load_images(real.data() / file / name, CIFAR10, N, seed=seed)
 
 
 def wide(splits: Splits, seed: int, count: int, prefix: str) -> Iterator[Made]:
@@ -100,23 +93,22 @@ def corrupted(whole: ImageSet, seed: int, few: bool = False, n: int = N) -> Iter
 def distorted(seed: int) -> Iterator[Made]:
     """The photographs, each under an operation that no meta-train group has."""
     for number, name in enumerate((*CHOSEN, *TESTED)):
-        rng, (_, _, images) = np.random.default_rng([7, seed, number]), natural(name, seed)
+        rng = np.random.default_rng([7, seed, number])
         operation = str(rng.choice(new_operations("default+a+b")))
         params = OPERATIONS[operation].draw_params(rng, 1.0)
         recipe = Recipe(name, int(rng.integers(2**31)), ((operation, params),))
-        yield name, recipe.families, recipe.render(images)
+        yield name, recipe.families, recipe.render(real.natural(name, N, seed))
 
 
-def made(part: str, splits: Splits, seed: int, learn: int) -> Iterator[Made]:
-    """The sets of one part; `learn` images of each meta-train set."""
+def made(part: str, splits: Splits, seed: int) -> Iterator[Made]:
+    """The sets of one part."""
     if part == "reference":
         yield part, frozenset(), splits.reference
     elif part == "clean":
         rows = np.random.default_rng(1000 + seed).permutation(len(splits.train))[:CLEAN]
         yield part, frozenset(), splits.train.take(rows)
     elif part == "meta":
-        for name, families, images in wide(splits, seed, 40, ""):
-            yield name, families, images.take(np.arange(learn))
+        yield from wide(splits, seed, 40, "")
     elif part == "seen":
         yield from wide(splits, seed, 4, "t")
     elif part in ("corrupted", "few"):
@@ -127,36 +119,31 @@ def made(part: str, splits: Splits, seed: int, learn: int) -> Iterator[Made]:
     elif part == "distorted":
         yield from distorted(seed)
     else:
-        yield from (natural(name, seed) for name in (*CHOSEN, *TESTED, *DRAWN))
+        for name in (*CHOSEN, *TESTED, *DRAWN):
+            yield name, frozenset(), real.natural(name, N, seed)
 
 
-def looks(name: str, precision: str) -> Look:
+@cache
+def looks(name: str) -> Look:
     """A network's features or logits of images; of no network, the images' statistics."""
     if name == STATS:
         return lambda images: image_stats(torch.from_numpy(images.transpose(0, 3, 1, 2))).numpy()
     if name == "lite0":
         encode = lite0(engine="openvino").encode_images
         return lambda images: encode(images).astype(np.float16)
-    classifier = real.classifier(name, precision)
+    classifier = real.classifier(name)
     return lambda images: classifier(images)[0].numpy()
 
 
 class Seen:
     """What a classifier and lite0 see of the sets of one seed, kept in a folder.
 
-    Args:
-        folder: Where arrays are kept: SEED/PART.json (names, families, sizes), labels, and LOOKER/PART.npy.
-        arch, precision: The classifier's.
-        seed: Seed of splits and sets.
-        learn: Images of each meta-train set; of a folder always the same.
+    It has SEED/PART.json (names, families, sizes), SEED/PART-labels.npy and SEED/LOOKER/PART.npy.
     """
 
-    def __init__(self, folder: Path, arch: str, precision: str, seed: int, learn: int = N) -> None:
-        self.learn = learn
-        self.folder, self.arch, self.precision, self.seed = folder / str(seed), arch, precision, seed
+    def __init__(self, folder: Path, arch: str, seed: int) -> None:
+        self.folder, self.arch, self.seed = folder / str(seed), arch, seed
         self.classes = np.arange(len(CIFAR10))
-        self.splits: list[Splits] = []
-        self.looks: dict[str, Look] = {}
         known, clean = self.arrays("lite0", "reference"), self.arrays("lite0", "clean")
         _, labels = self.sets("reference")
         weight, bias = fit_linear(clean.astype(np.float32), self.sets("clean")[1], len(CIFAR10))
@@ -167,7 +154,7 @@ class Seen:
         """Name, families and size of each set of a part, and all labels."""
         about, labels = self.folder / f"{part}.json", self.folder / f"{part}-labels.npy"
         if not about.exists():
-            sets = list(made(part, self.source(), self.seed, self.learn))
+            sets = list(made(part, self.splits, self.seed))
             self.folder.mkdir(parents=True, exist_ok=True)
             np.save(labels, np.concatenate([images.labels for _, _, images in sets]))
             about.write_text(json.dumps([(name, sorted(of), len(images)) for name, of, images in sets]))
@@ -177,18 +164,16 @@ class Seen:
         """What a network sees of all images of a part."""
         path = self.folder / looker / f"{part}.npy"
         if not path.exists():
-            self.looks[looker] = self.looks.get(looker) or looks(looker, self.precision)
-            look, sets = self.looks[looker], made(part, self.source(), self.seed, self.learn)
-            rows = [look(images.images) for _, _, images in sets]
+            rows = [looks(looker)(images.images) for _, _, images in made(part, self.splits, self.seed)]
             path.parent.mkdir(parents=True, exist_ok=True)
             np.save(path, np.concatenate(rows))
             print(f"seed {self.seed}: {looker} has seen {part}", flush=True)
         return np.load(path)
 
-    def source(self) -> Splits:
+    @cached_property
+    def splits(self) -> Splits:
         """CIFAR-10, read once."""
-        self.splits = self.splits or [load_source(str(real.data() / "cifar10.zip"), self.seed)]
-        return self.splits[0]
+        return load_source(str(real.data() / "cifar10.zip"), self.seed)
 
     def observed(self, part: str, referee: bool) -> Observed:
         """Observations, labels and families of the sets of a part, of their images of `classes` alone."""
@@ -198,12 +183,10 @@ class Seen:
         judged = (features @ self.weight.T + self.bias).astype(np.float32)
         ends = np.cumsum([size for _, _, size in about])[:-1]
         views = [{f"{REFEREE}lite0": each} if referee else {} for each in np.split(judged, ends)]
-        rows = zip(about, np.split(logits, ends), np.split(stats, ends), views, strict=True)
-        seen = [
-            Observation(name, self.arch, own, image_stats=each, views=view)
-            for (name, _, _), own, each, view in rows
-        ]
-        whole = seen, np.split(labels, ends), [frozenset(of) for _, of, _ in about]
+        names, families, _ = zip(*about, strict=True)
+        rows = zip(names, np.split(logits, ends), np.split(stats, ends), views, strict=True)
+        seen = [Observation(n, self.arch, own, image_stats=s, views=v) for n, own, s, v in rows]
+        whole = seen, np.split(labels, ends), [frozenset(of) for of in families]
         return whole if len(self.classes) == len(CIFAR10) else self.narrowed(*whole)
 
     def narrowed(self, *whole: Any) -> Observed:
@@ -307,11 +290,9 @@ SHAPES: dict[str, tuple[tuple[str, ...], Draw | None]] = {
 
 def shaped(seen: Seen) -> list[dict[str, Any]]:
     """The lines of sets of other sizes and shares, and of two classes."""
-    found = [
-        {"shape": shape, **line}
-        for shape, (parts, draw) in SHAPES.items()
-        for line in errors(seen, SHAPED, parts, draw)
-    ]
+    found = []
+    for shape, (parts, draw) in SHAPES.items():
+        found += [{"shape": shape, **line} for line in errors(seen, SHAPED, parts, draw)]
     for pair in PAIRS:
         seen.classes = np.array(pair)
         lines = errors(seen, SHAPED, ("natural", "corrupted"))
@@ -319,41 +300,40 @@ def shaped(seen: Seen) -> list[dict[str, Any]]:
     return found
 
 
-def shapes(lines: Sequence[dict[str, Any]], seeds: int) -> dict[str, list[dict[str, Any]]]:
+def shapes(lines: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
     """RMSE by shape and kind, the mean over seeds."""
     rows = []
-    for shape, kind in dict.fromkeys((line["shape"], line["kinds"][0]) for line in lines):
-        mine = [line for line in lines if (line["shape"], line["kinds"][0]) == (shape, kind)]
-        row: dict[str, Any] = {"sets": f"{shape}: {kind}", "count": len(mine) // len(SHAPED)}
-        rows.append(row | {method: rmse(mine, method, seeds) for method in SHAPED})
+    for (shape, kind), mine in lines.groupby(["shape", lines.kinds.str[0]], sort=False):
+        row = {"sets": f"{shape}: {kind}", "count": len(mine) // len(SHAPED)}
+        rows.append(row | {method: of_seeds(mine[mine.method == method], rmse) for method in SHAPED})
     return {"shapes": rows}
 
 
-def rmse(lines: Sequence[dict[str, Any]], method: str, seeds: int) -> float:
-    """The mean over seeds of a method's root of the mean squared error."""
-    each = [[x["error"] for x in lines if (x["method"], x["seed"]) == (method, s)] for s in range(seeds)]
-    return float(np.mean([np.sqrt(np.mean(np.square(of))) for of in each]))
+def rmse(errors: pd.Series) -> float:
+    return float(np.sqrt(np.mean(np.square(errors))))
 
 
-def tables(lines: Sequence[dict[str, Any]], seeds: int) -> dict[str, list[dict[str, Any]]]:
+def of_seeds(lines: pd.DataFrame, measure: Callable[[pd.Series], float]) -> float:
+    """The mean over seeds of a measure of errors."""
+    return float(np.mean([measure(part.error) for _, part in lines.groupby("seed")]))
+
+
+def tables(lines: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
     """RMSE by kind, the mean over seeds; of photographs the median error too; and errors on natural sets."""
-    by_kind, by_set = [], []
+    by_kind = []
     for method in METHODS:
         row: dict[str, Any] = {"method": method}
         for kind in KINDS:
-            mine = [line for line in lines if line["method"] == method and kind in line["kinds"]]
-            row[kind] = rmse(mine, method, seeds)
+            mine = lines[(lines.method == method) & lines.kinds.map(lambda kinds, kind=kind: kind in kinds)]
+            row[kind] = of_seeds(mine, rmse)
             if kind == "photographs":
-                each = [[abs(x["error"]) for x in mine if x["seed"] == seed] for seed in range(seeds)]
-                row["median"] = float(np.mean([np.median(of) for of in each]))
+                row["median"] = of_seeds(mine, lambda errors: float(errors.abs().median()))
         by_kind.append(row)
-    for name in (*CHOSEN, *TESTED, *DRAWN):
-        row = {"set": name}
-        for method in SHAPED:
-            row[method] = float(
-                np.mean([x["error"] for x in lines if (x["method"], x["set"]) == (method, name)])
-            )
-        by_set.append(row)
+    means = lines.groupby(["set", "method"]).error.mean()
+    by_set = [
+        {"set": name, **{method: float(means[name, method]) for method in SHAPED}}
+        for name in (*CHOSEN, *TESTED, *DRAWN)
+    ]
     return {"rmse": by_kind, "natural": by_set}
 
 
@@ -361,16 +341,14 @@ def main() -> None:
     """Look, fit, predict, print."""
     parser = real.parser(__doc__)
     parser.add_argument("--classifier", default="resnet56")
-    parser.add_argument("--precision", default="", help="of the classifier")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--learn", type=int, default=N, help="images of each meta-train set, at most 500")
     parser.add_argument("--shapes", action="store_true", help="small and large sets, and two classes")
     given = parser.parse_args()
     real.require("natural.zip", "natural_more.zip", f"weights/{given.classifier}.safetensors", referee=True)
     measure, summary = (shaped, shapes) if given.shapes else (errors, tables)
-    seen = given.folder, given.classifier, given.precision
-    lines = [line for seed in range(given.seeds) for line in measure(Seen(*seen, seed, given.learn))]
-    for table, rows in summary(lines, given.seeds).items():
+    seen = (Seen(given.folder, given.classifier, seed) for seed in range(given.seeds))
+    lines = [line for each in seen for line in measure(each)]
+    for table, rows in summary(pd.DataFrame(lines)).items():
         print(f"\n{table}")
         for row in rows:
             print({key: round(value, 1) if isinstance(value, float) else value for key, value in row.items()})
