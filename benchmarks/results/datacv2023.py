@@ -1,20 +1,17 @@
 """The DataCV challenge of 2023 in its own size: 1,000 meta-train sets of 10,000 images, and every method.
 
     UNSEEN_DATA=FOLDER python benchmarks/results/datacv2023.py DIR [--engine openvino] [--precision bfloat16]
-        [--device cuda] [--only NAME] [--classifier resnet56] [--sets 200 --size 1000] [--write]
+        [--device cuda] [--only NAME] [--classifier resnet56] [--write]
 
 FOLDER is as for cifar10.py here, with weights/repvgg_a0.safetensors besides. The settings are those of
-`--preset datacv2023`, with the natural sets of cifar10.py in place of CIFAR-10.1 and CIFAR-10-F. Without
---only, the methods are those that `unseen predict` runs unasked and that read nothing but what a build
-observes; ORA-A, ORA-B and SYP have to be named, and train for as long and as fast as the paper's.
-
-It takes some hours on a CPU that computes in bfloat16, without it many, with fewer and smaller sets one.
-Whatever stops it, the same command goes on; all that is in DIR is written.
+`--preset datacv2023`, with the natural sets of cifar10.py. Without --only, the methods are those that
+`unseen predict` runs unasked and that read nothing but what a build observes; ORA-A, ORA-B and SYP have to be
+named. It takes some hours on a CPU that computes in bfloat16, many without it; the same command goes on.
 """
 
 import numpy as np
 import real
-from cifar10 import GROUPS, TEST, TEST_SEED, VALIDATION
+from cifar10 import GROUPS, TEST_SEED, read_from
 from pages import record
 from sklearn.base import clone
 from syp import ORACLE, RATES
@@ -35,18 +32,10 @@ from submission.scoring import score_rows
 from submission.solution import solution_of
 
 
-def settings(classifier: str, engine: str, precision: str, sizes: dict[str, int]) -> AccuracySettings:
-    """The preset's, with images and weights from FOLDER; `sizes` may name others."""
-    natural = real.data() / "natural.zip"
-    given = {
-        "source": str(real.data() / "cifar10.zip"),
-        "classifiers": (real.weights(classifier),),
-        "val_from": tuple(str(natural / name) for name in VALIDATION),
-        "test_from": tuple(str(natural / name) for name in TEST),
-        "engine": engine,
-        "precision": precision,
-    }
-    return AccuracySettings.model_validate({**preset("datacv2023", "accuracy"), **given, **sizes})
+def settings(classifier: str, engine: str, precision: str) -> AccuracySettings:
+    """The preset's, with images and weights from FOLDER."""
+    given = {**read_from(classifier), "engine": engine, "precision": precision}
+    return AccuracySettings.model_validate({**preset("datacv2023", "accuracy"), **given})
 
 
 def chosen(competition: Competition, names: list[str]) -> dict[str, Estimator]:
@@ -70,11 +59,9 @@ def lines(competition: Competition, classifier: str) -> list[dict[str, object]]:
     for method, predictions in read_methods(competition).predictions.items():
         parts = {"all": rows, **{group: [row for row in rows if row.group == group] for group in GROUPS}}
         scores = {part: score_rows(predictions, own).rmse for part, own in parts.items()}
-        ends = {
-            "by group": float(np.sqrt(np.mean([scores[group] ** 2 for group in GROUPS]))),
-            "paper, its own 40 sets": published("1", method, classifier),
-        }
-        found.append({"method": method, "classifier": classifier, **scores, **ends})
+        scores["by group"] = float(np.sqrt(np.mean([scores[group] ** 2 for group in GROUPS])))
+        scores["paper, its own 40 sets"] = published("1", method, classifier)
+        found.append({"method": method, "classifier": classifier, **scores})
     return sorted(found, key=lambda line: line["all"])
 
 
@@ -86,23 +73,19 @@ def main() -> None:
     parser.add_argument("--device", default="cpu", help="of the classifiers: cpu, cuda")
     parser.add_argument("--only", action="append", metavar="NAME", help="these methods; repeatable")
     parser.add_argument("--classifier", action="append", choices=RATES, help="of both; repeatable")
-    parser.add_argument("--sets", type=int, help="meta-train sets in place of 1,000")
-    parser.add_argument("--size", type=int, help="images of a set in place of 10,000")
     options = parser.parse_args()
     real.require("natural.zip", "weights/resnet56.safetensors", "weights/repvgg_a0.safetensors")
     found: list[dict[str, object]] = []
-    given = {"train_sets": options.sets, "set_size": options.size}
-    sizes = {name: number for name, number in given.items() if number}
     for name in options.classifier or RATES:
         folder, cache = options.folder / name, str(options.folder / "cache")
-        asked = settings(name, options.engine, options.precision, sizes)
+        asked = settings(name, options.engine, options.precision)
         competition = build(folder, asked, TEST_SEED, options.device, cache=cache)
         predict(competition, chosen(competition, options.only or []), options.device)
         found += lines(competition, name)
         print(*found, sep="\n")
     if options.write:
         own = [name.partition("_")[0] for name in options.classifier or []]
-        record("-".join(["datacv2023", *(["smaller"] if sizes else []), *own]), found)
+        record("-".join(["datacv2023", *own]), found)
 
 
 if __name__ == "__main__":

@@ -59,10 +59,8 @@ def rows(table: str, arch: str, variant: str) -> dict[str, Estimator]:
             for count in counts
         }
     if table == "tokens":
-        ora_b = methods["ora-b"]
-        return {
-            f"ora-b, tokens={each}": clone(ora_b).set_params(tokens=each) for each in ("one", "indicators")
-        }
+        tokens = ("one", "indicators")
+        return {f"ora-b, tokens={each}": clone(methods["ora-b"]).set_params(tokens=each) for each in tokens}
     found = rows_of(table, methods)
     if table == "1" and variant == "released":
         return {name: found[name] for name in ORACLE}
@@ -86,11 +84,9 @@ def made() -> Iterator[tuple[str, Recipe, int]]:
 
 def shares(base: ImageSet, count: int, seed: int) -> np.ndarray:
     """SIZE images of `count` classes in equal shares, drawn without replacement, in random order."""
-    assert base.labels is not None
-    rng = np.random.default_rng(seed % 2**32)
+    rng, each = np.random.default_rng(seed % 2**32), SIZE // count
     classes = rng.permutation(10)[:count]
-    each = SIZE // count
-    drawn = [rng.choice(np.flatnonzero(base.labels == label), each, replace=False) for label in classes]
+    drawn = [rng.choice(np.flatnonzero(base.truth == label), each, replace=False) for label in classes]
     return rng.permutation(np.concatenate(drawn))
 
 
@@ -151,9 +147,8 @@ def main() -> None:
         for table in (each for each in TABLES if each in (options.only or TABLES)):
             if arch != "resnet56" and table != "1":
                 continue
-            kind = {"1": f"table-1-{arch}", "curves": "curves", "tokens": "tokens"}.get(
-                table, f"ablations-{arch}"
-            )
+            names = {"1": f"table-1-{arch}", "curves": "curves", "tokens": "tokens"}
+            kind = names.get(table, f"ablations-{arch}")
             for variant in ("paper", "released") if table == "1" else ("paper",):
                 for line, bias in lines(table, competition, variant):
                     print(line, flush=True)
