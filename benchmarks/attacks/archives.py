@@ -20,6 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+from safetensors.torch import save
 
 import unseen
 from starter.models.classifiers.weights import WeightsFile, with_sorted_header
@@ -33,11 +34,7 @@ PROBE, SEEN, ENCODER = (f"{REFEREE}{part}.safetensors" for part in ("", ".seen",
 CLASSIFIER = "classifiers/small.safetensors"
 SIZES = {"train_sets": 4, "val_sets": 2, "test_sets": 3, "set_size": 40, "referees": ("embedded",)}
 CODE = "from pathlib import Path\nPath({mark!r}).touch()\n"
-CLIP = {
-    "embed_dim": 16,
-    "vision_cfg": {"timm_model_name": "resnet18"},
-    "text_cfg": {"hf_model_name": "./clip"},
-}
+TOWERS = {"vision_cfg": {"timm_model_name": "resnet18"}, "text_cfg": {"hf_model_name": "./clip"}}
 
 
 @dataclass
@@ -90,8 +87,6 @@ class Attack:
     def name_network(self, arch: str) -> None:
         """Give the classifier's architecture."""
         file = WeightsFile.read(self.root / "public" / CLASSIFIER)
-        from safetensors.torch import save
-
         self.put(CLASSIFIER, with_sorted_header(save(file.tensors, {**file.metadata, "arch": arch})))
 
     def object_array(self) -> None:
@@ -134,7 +129,8 @@ def write_beside(folder: Path, mark: Path) -> None:
     shutil.copy(folder / "evil.pt", folder / "clip/open_clip_pytorch_model.bin")
     own = {"AutoConfig": "modeling.C", "AutoModel": "modeling.M", "AutoTokenizer": ["tokenization.T", None]}
     (folder / "clip/config.json").write_text(json.dumps({"model_type": "evil", "auto_map": own}))
-    (folder / "clip/open_clip_config.json").write_text(json.dumps({"model_cfg": CLIP, "preprocess_cfg": {}}))
+    config = {"model_cfg": {"embed_dim": 16, **TOWERS}, "preprocess_cfg": {}}
+    (folder / "clip/open_clip_config.json").write_text(json.dumps(config))
 
 
 def outcome(whole: Path, name: str, folder: Path) -> tuple[bool, str]:

@@ -60,9 +60,8 @@ def bits(seen: Any) -> bytes:
     """Returns a digest of all arrays of an observation or a scored mix."""
     observed = getattr(seen, "observation", seen)
     names = ("logits", "features", "image_stats", "rotation", "referee_features")
-    arrays = [getattr(observed, name) for name in names] + [
-        observed.views[each] for each in sorted(observed.views)
-    ]
+    arrays = [getattr(observed, name) for name in names]
+    arrays += [observed.views[each] for each in sorted(observed.views)]
     arrays += [observed.moments.mean, observed.moments.covariance] if observed.moments else []
     arrays.append(getattr(seen, "scores", None))
     digest = hashlib.sha256()

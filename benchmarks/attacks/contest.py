@@ -8,6 +8,7 @@ from argparse import ArgumentParser, Namespace, RawTextHelpFormatter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,7 @@ def make(root: Path, sets: int = 100, images: int = 500, **rules: object) -> Com
     return Competition.open(root)
 
 
+now = partial(datetime.now, timezone.utc)
 BUILD = (
     *("--referee", "embedded", "--train-sets", 60, "--val-sets", 24, "--test-sets", 200, "--set-size", 200),
     *("--ops-per-set", 1, 3, "--test-seed", 1),
@@ -93,11 +95,6 @@ def handed_in(competition: Competition, path: Path, seed: int) -> Path:
     draw = random.Random(seed)
     write_predictions(path, {name: draw.randrange(1, 1000) / 1000 for name in competition.ids("test")})
     return path
-
-
-def now() -> datetime:
-    """Returns the present time, in UTC."""
-    return datetime.now(timezone.utc)
 
 
 def unseen(*arguments: object) -> subprocess.Popen[str]:

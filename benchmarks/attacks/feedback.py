@@ -21,19 +21,16 @@ from submission.arrays import BoolArray, FloatArray
 START = "gated"
 MOVE = 20.0  # points
 PUBLIC = 0.3  # share of all sets
-COMMON = {"constant": 0.3, "methods": 0.5, "chance": 0.2}
+CONSTANT, METHODS, CHANCE = 0.3, 0.5, 0.2
 """Shares of the variance of the errors, as the team believes."""
 APART = 0.03
 
 
 def believed(known: FloatArray, others: FloatArray) -> FloatArray:
     """Returns the covariance (n, n) of the errors of what a team knows (n,), up to a factor."""
-    deviations = others - known
-    methods = deviations.T @ deviations
+    methods = (others - known).T @ (others - known)
     methods *= len(known) / np.trace(methods)
-    constant = np.ones_like(methods)
-    chance = np.eye(len(known))
-    return COMMON["constant"] * constant + COMMON["methods"] * methods + COMMON["chance"] * chance
+    return CONSTANT * np.ones_like(methods) + METHODS * methods + CHANCE * np.eye(len(known))
 
 
 def moves(cover: FloatArray, submissions: int, rng: np.random.Generator) -> FloatArray:
@@ -83,11 +80,8 @@ def shares_left(
         public = np.arange(len(drawn)) < sets
         cover = believed(methods[START][drawn], others[:, drawn])
         moved = moves(cover, counts[-1], rng)
-        of_run = [
-            left(truth[drawn], methods[START][drawn], cover, public, moved=moved[:count], step=step)
-            for count in counts
-        ]
-        squares.append(np.square(of_run))
+        of_team = truth[drawn], methods[START][drawn], cover, public
+        squares.append([left(*of_team, moved=moved[:count], step=step) ** 2 for count in counts])
     return dict(zip(counts, np.sqrt(np.mean(squares, axis=0)).tolist(), strict=True))
 
 

@@ -17,7 +17,6 @@ import re
 import resource
 import shutil
 import stat
-import struct
 import sys
 import tempfile
 import time
@@ -57,6 +56,7 @@ MEMBERS = (
     *("../answer.txt", "/answer.txt", "a/answer.txt", "..\\answer.txt", "C:\\a.csv", "C:a.csv", "a/../b.csv"),
     *("answer", "answer.txt.exe", "metadata", "a.npy", "a.csv/", "answer.txt/", "\u202evsc.a", "x" * 300),
 )
+LINKS = (stat.S_IFLNK, stat.S_IFIFO, stat.S_IFDIR, stat.S_IFCHR)
 HEADERS = ("id;prediction", "ID,Prediction", "id,prediction,", "id", "id,target", "id,id", "", "\x1b[2Jid")
 LINES = (",\n", "x\n", '"\n', '"a"b,0.5\n', "a,b,c\n", "\x00\n", "\x0c\n", "a" * 200_000 + "\n")
 STRANGE_IDS = ("", " ", "../a", "=a", "\x1b]0;x\x07", "x" * 90_000, "a,b", "\u202ea", "one/test_9999")
@@ -95,7 +95,7 @@ def row_files(rng: Rng, values: Values) -> Files:
     name, wrong = rng.choice(list(values)), rng.choice(NOT_NUMBERS)
     yield "a.csv", text_of({**values, name: f'"{wrong}"' if "," in wrong else wrong})
     yield "answer.txt", answer_of({**values, name: wrong})
-    percent = {name: f"{100 * float(number):.2f}" for name, number in values.items()}
+    percent = {key: f"{100 * float(number):.2f}" for key, number in values.items()}
     for numbers in ({**values, name: rng.choice(OUTSIDE)}, percent):
         yield from (("a.csv", text_of(numbers)), ("answer.txt", answer_of(numbers)))
     others = {key: number for key, number in values.items() if key != name}
@@ -129,11 +129,10 @@ def zip_files(rng: Rng, values: Values) -> Files:
     """Zips of other members, links, bombs and lies."""
     text = text_of(values).encode()
     good = zipped(("a.csv", text))
-    links = (stat.S_IFLNK, stat.S_IFIFO, stat.S_IFDIR, stat.S_IFCHR)
     yield "a.zip", zipped((rng.choice(MEMBERS), text))
     yield "a.zip", zipped(("a.csv", text), (rng.choice(("a.csv", "b.csv", "answer.txt", "metadata")), text))
     yield "a.zip", zipped()
-    yield "a.zip", zipped(("a.csv", text), mode=rng.choice(links) | 0o777)
+    yield "a.zip", zipped(("a.csv", text), mode=rng.choice(LINKS) | 0o777)
     yield "a.zip", zipped(("a.csv", text), method=rng.choice((zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2)))
     yield "a.zip", zipped(("a.csv", good))
     yield rng.choice(("a.zip", "a.csv")), rng.choice(BOMBS)
@@ -145,9 +144,7 @@ def zip_files(rng: Rng, values: Values) -> Files:
         data[field] |= value
         data[central + field + 2] |= value
         yield "a.zip", bytes(data)
-    data = bytearray(good)
-    struct.pack_into("<I", data, central + 16, rng.randrange(1, 2**32))  # the sum
-    yield "a.zip", bytes(data)
+    yield "a.zip", good[: central + 16] + rng.randrange(1, 2**32).to_bytes(4, "little") + good[central + 20 :]
 
 
 def changed_files(rng: Rng, values: Values) -> Files:
@@ -160,10 +157,8 @@ def changed_files(rng: Rng, values: Values) -> Files:
             at = rng.randrange(len(changed))
             changed[at : at + rng.randrange(3)] = rng.randbytes(rng.randrange(3))
         yield name, bytes(changed)
-    changed = bytearray(good)
-    sizes = changed.index(b"PK\x01\x02") + rng.choice((20, 24))  # packed, unpacked
-    struct.pack_into("<I", changed, sizes, rng.randrange(2**32))
-    yield "a.zip", bytes(changed)
+    sizes = good.index(b"PK\x01\x02") + rng.choice((20, 24))  # packed, unpacked
+    yield "a.zip", good[:sizes] + rng.randrange(2**32).to_bytes(4, "little") + good[sizes + 4 :]
     yield "a.csv", rng.choice((b"", b"id,prediction\n")) + rng.randbytes(rng.randrange(1, 2000))
 
 
@@ -278,10 +273,9 @@ def main() -> None:
             slowest = max(slowest, seconds)
             for fault in faults(kind, data, code, output, ids, secrets):
                 found[fault] += 1
-                (folder / f"{number}-{name}").write_bytes(data)
-                print(
-                    f"{fault}: {kind.__name__}, {folder / f'{number}-{name}'}, exit {code}: {output[-300:]}"
-                )
+                file = folder / f"{number}-{name}"
+                file.write_bytes(data)
+                print(f"{fault}: {kind.__name__}, {file}, exit {code}: {output[-300:]}")
     memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
     if not found.total():
         shutil.rmtree(folder)

@@ -63,8 +63,7 @@ def with_own_methods(truth: FloatArray, methods: dict[str, FloatArray]) -> tuple
         others = [values for name, values in methods.items() if name not in pair]
         known = np.array([truth, *others])
         honest.append(likeness(one, other, known))
-        own = own_size(one, known)
-        if own >= OWN:
+        if (own := own_size(one, known)) >= OWN:
             copy = copied(one, others[rng.integers(len(others))], own, rng)
             copies.append(likeness(one, copy, known))
     return honest, copies
@@ -84,20 +83,16 @@ def with_known_methods(truth: FloatArray, methods: dict[str, FloatArray], blends
 
 def trained(root: Path, each: int = 10) -> list[list[FloatArray]]:
     """Returns the predictions in points of regressors on random columns of the table of features, by kind."""
-    competition = unseen.open(root)
-    table = competition.features("train")
-    test = competition.features("test")
+    table, test = (unseen.open(root).features(part) for part in ("train", "test"))
     rng = np.random.default_rng(2)
-    predictions = []
-    for kind in range(6):
-        of_kind = []
-        for seed in range(each):
-            columns = rng.permutation(test.columns)[: max(3, len(test.columns) // rng.integers(2, 6))]
-            model = make_pipeline(StandardScaler(), regressors(seed, rng)[kind])
-            model.fit(table[columns].to_numpy(), table.target)
-            of_kind.append(100 * np.clip(model.predict(test[columns].to_numpy()), 0, 1))
-        predictions.append(of_kind)
-    return predictions
+
+    def predictions(kind: int, seed: int) -> FloatArray:
+        columns = rng.permutation(test.columns)[: max(3, len(test.columns) // rng.integers(2, 6))]
+        model = make_pipeline(StandardScaler(), regressors(seed, rng)[kind])
+        model.fit(table[columns].to_numpy(), table.target)
+        return 100 * np.clip(model.predict(test[columns].to_numpy()), 0, 1)
+
+    return [[predictions(kind, seed) for seed in range(each)] for kind in range(6)]
 
 
 def regressors(seed: int, rng: np.random.Generator) -> list[RegressorMixin]:

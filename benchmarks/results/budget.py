@@ -44,17 +44,11 @@ def of_known(draws: int) -> list[dict[str, object]]:
         right[np.argsort(rng.logistic(size=n) - sure - eased[classes])[: round(accuracy * n)]] = True
         for count in (20, 50, 100):
             found = list(drawn(order, right, count, draws))
-            widths = [each.high - each.low for each in found]
-            held = [each.low <= accuracy <= each.high for each in found]
-            lines.append(
-                {
-                    "true accuracy": accuracy,
-                    "labels": count,
-                    "coverage": float(np.mean(held)),
-                    "mean width, points": 100 * float(np.mean(widths)),
-                    "least": 100 * float(np.min(widths)),
-                }
-            )
+            widths = 100 * np.array([each.high - each.low for each in found])
+            coverage = float(np.mean([each.low <= accuracy <= each.high for each in found]))
+            line = {"true accuracy": accuracy, "labels": count, "coverage": coverage}
+            width = {"mean width, points": float(widths.mean()), "least": float(widths.min())}
+            lines.append(line | width)
     return lines
 
 

@@ -21,9 +21,7 @@ from oracle import ORACLES
 from starter.contest.accuracy.settings import AccuracySettings
 from starter.contest.build import build
 from starter.observing.observation import unmet
-from submission import Competition
 from submission.scoretable import Targets, score_cells
-from submission.scoring import read_targets
 from submission.solution import solution_of
 
 VALIDATION = ("caltech101", "catsdogs_kaggle", "catsdogs_small", "natural_images")
@@ -52,18 +50,6 @@ def settings(classifier: str, small: bool) -> AccuracySettings:
     return AccuracySettings.model_validate({**read_from(classifier), **sizes, "referees": ("lite0",)})
 
 
-def outside(competition: Competition) -> str:
-    """How many test sets lie outside the accuracies of the meta-train sets."""
-    train = list(read_targets(competition, "train").values())
-    low, high = min(train), max(train)
-    test = [row.prediction for row in solution_of(competition)]
-    count = sum(not low <= value <= high for value in test)
-    return (
-        f"Meta-train accuracies lie in {100 * low:.1f} to {100 * high:.1f} %; {count} of {len(test)} test "
-        f"sets lie outside, the test sets in {100 * min(test):.1f} to {100 * max(test):.1f} %."
-    )
-
-
 def main() -> None:
     """Build, predict, print."""
     parser = real.parser(__doc__)
@@ -84,7 +70,6 @@ def main() -> None:
         table = f"accuracy-{options.classifier.partition('_')[0]}"
         record(table, [dict(zip(head, row, strict=True)) for row in rows])
     print(organizer_table(competition))
-    print(outside(competition))
 
 
 if __name__ == "__main__":

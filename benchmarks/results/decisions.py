@@ -11,54 +11,53 @@ from collections.abc import Callable
 
 import numpy as np
 import real
-from numpy.typing import NDArray
 from pages import record
 
 from leaderboard.pairs import PAIR_DRAWS, holm, tail_test
+from submission.arrays import FloatArray
 from submission.scoretable import Families
 
 NUMBERS = (10, 12, 20, 24, 29, 48, 50, 200)
 BLOCK = 200  # of random signs
-Floats = NDArray[np.float64]
-Draw = Callable[[np.random.Generator, int], Floats]
+Draw = Callable[[np.random.Generator, int], FloatArray]
 
 
-def rare(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+def rare(rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
     """Differences of mean 0: 1 on nine tenths, -9 on a tenth."""
     return np.where(rng.random(shape) < 0.1, -9.0, 1.0)
 
 
-def fractions(rng: np.random.Generator, count: int, noise: float, systems: int = 2) -> Floats:
+def fractions(rng: np.random.Generator, count: int, noise: float, systems: int = 2) -> FloatArray:
     """Scores about .5: the first system's are .02 better, and .18 worse on a tenth."""
     base = rng.uniform(0.4, 0.6, count) + 0.02 * noise * rng.normal(size=(systems, count))
     return np.vstack([base[0] + 0.02 * rare(rng, (count,)), base[1:]])
 
 
-def errors(rng: np.random.Generator, count: int) -> Floats:
+def errors(rng: np.random.Generator, count: int) -> FloatArray:
     """Squared errors of about five points: the first system's are 2 lower, and 18 higher on a tenth."""
     squares = np.square(rng.normal(5, 1, count) + 0.2 * rng.normal(size=(2, count)))
     return np.vstack([squares[0] - 2 * rare(rng, (count,)), squares[1]])
 
 
-def proportional(rng: np.random.Generator, count: int) -> Floats:
+def proportional(rng: np.random.Generator, count: int) -> FloatArray:
     """Squared normal errors: the first system's are a quarter lower, and 3.25 times as large on a tenth."""
     squares = np.square(rng.normal(0, 5, count))
     return np.vstack([squares * (1 - rare(rng, (count,)) / 4), squares])
 
 
-def normal(rng: np.random.Generator, count: int, spread: float) -> Floats:
+def normal(rng: np.random.Generator, count: int, spread: float) -> FloatArray:
     """Scores whose differences are normal, 2.8 standard errors in the mean; items vary by `spread`."""
     even = rng.normal(size=count) + 2.8 / np.sqrt(count)
     base = 50 + spread * rng.normal(size=count)
     return np.vstack([base + even, base])
 
 
-def right(rng: np.random.Generator, count: int, chances: tuple[float, float]) -> Floats:
+def right(rng: np.random.Generator, count: int, chances: tuple[float, float]) -> FloatArray:
     """Scores of 0 and 1 with these chances of 1."""
     return (rng.random((2, count)) < np.array(chances)[:, None]).astype(np.float64)
 
 
-def sized(rng: np.random.Generator, count: int, ratio: float) -> Floats:
+def sized(rng: np.random.Generator, count: int, ratio: float) -> FloatArray:
     """Squared normal errors, correlated by .8, of which one system's are `ratio` times as large."""
     first, second = rng.normal(size=(2, count))
     return np.square(np.vstack([first, ratio * (0.8 * first + 0.6 * second)]))
@@ -80,7 +79,7 @@ EVEN: dict[str, Draw] = {
 }
 
 
-def by_signs(differences: Floats, rng: np.random.Generator) -> Floats:
+def by_signs(differences: FloatArray, rng: np.random.Generator) -> FloatArray:
     """The p-values (..., p) of the sign test for differences (..., p, n), all with the same random signs."""
     rows = differences.reshape(-1, differences.shape[-1])
     totals = np.abs(rows.sum(axis=1)) * (1 - 1e-9)
@@ -99,10 +98,9 @@ def decided(draw: Draw, count: int, runs: int) -> tuple[float, float]:
     rows, columns = np.triu_indices(tables.shape[1], 1)
     signs = by_signs(tables[:, rows] - tables[:, columns], rng)
     tails = np.stack([tail_test(table, families)[rows, columns] for table in tables])
-    alone, both = (
-        [holm(each).min() <= 0.05 for each in tests] for tests in (signs, np.maximum(signs, tails))
-    )
-    return float(np.mean(alone)), float(np.mean(both))
+    tests = signs, np.maximum(signs, tails)
+    alone, both = (np.mean([holm(p).min() <= 0.05 for p in each]) for each in tests)
+    return float(alone), float(both)
 
 
 def main() -> None:

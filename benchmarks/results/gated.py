@@ -70,11 +70,6 @@ Made = tuple[str, frozenset[str], ImageSet]
 Observed = tuple[list[Observation], list[IntArray], list[frozenset[str]]]
 
 
-def natural(name: str, seed: int) -> Made:
-    """Up to 500 images of a natural set."""
-    return name, frozenset(), real.natural(name, N, seed)
-
-
 def wide(splits: Splits, seed: int, count: int, prefix: str) -> Iterator[Made]:
     """Sets of the groups that methods learn from: of meta-base, or others of test-base."""
     base = splits.test_base if prefix else splits.meta_base
@@ -98,11 +93,11 @@ def corrupted(whole: ImageSet, seed: int, few: bool = False, n: int = N) -> Iter
 def distorted(seed: int) -> Iterator[Made]:
     """The photographs, each under an operation that no meta-train group has."""
     for number, name in enumerate((*CHOSEN, *TESTED)):
-        rng, (_, _, images) = np.random.default_rng([7, seed, number]), natural(name, seed)
+        rng = np.random.default_rng([7, seed, number])
         operation = str(rng.choice(new_operations("default+a+b")))
         params = OPERATIONS[operation].draw_params(rng, 1.0)
         recipe = Recipe(name, int(rng.integers(2**31)), ((operation, params),))
-        yield name, recipe.families, recipe.render(images)
+        yield name, recipe.families, recipe.render(real.natural(name, N, seed))
 
 
 def made(part: str, splits: Splits, seed: int) -> Iterator[Made]:
@@ -124,7 +119,8 @@ def made(part: str, splits: Splits, seed: int) -> Iterator[Made]:
     elif part == "distorted":
         yield from distorted(seed)
     else:
-        yield from (natural(name, seed) for name in (*CHOSEN, *TESTED, *DRAWN))
+        for name in (*CHOSEN, *TESTED, *DRAWN):
+            yield name, frozenset(), real.natural(name, N, seed)
 
 
 @cache

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 import real
-from numpy.typing import NDArray
 from pages import record
 from sklearn.base import clone
 from syp import competition_of, grouped
@@ -29,6 +28,7 @@ from leaderboard.compare import effective_families
 from leaderboard.compare import interval as mean_interval
 from starter.contest.tracks import open_subjects
 from starter.observing.observation import MetaTrain
+from submission.arrays import BoolArray, FloatArray
 from submission.ids import make_id
 from submission.metrics import rmse_interval
 from submission.scoretable import Families
@@ -43,17 +43,16 @@ METHODS = (
 )
 ANYWHERE = Remoteness((np.zeros((1, 1)), np.zeros((1, 1))), (0.0, 0.0))
 """To which no set is far."""
-Floats = NDArray[np.float64]
 
 
-def drawn(kind: str, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+def drawn(kind: str, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
     """Errors of variance 1."""
     return rng.standard_normal(shape) if kind == "normal" else rng.standard_t(5, shape) / np.sqrt(5 / 3)
 
 
 def simulated(
     kind: str, families: int, shared: float, runs: int, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
+) -> tuple[FloatArray, FloatArray]:
     """Families' sums of squared errors (runs, g), of true mean square 1, and their sizes (g,)."""
     sizes = rng.integers(1, 9, families)
     sizes = np.where(rng.random(families) < 0.2, 3 * sizes, sizes)
@@ -77,8 +76,8 @@ def of_rmse(runs: int) -> Iterator[dict[str, object]]:
                     low, high = rmse_interval(*simulated(kind, families, shared, runs // LAYOUTS, rng))
                     found.append((((low <= 1) & (high >= 1)).mean(), np.median(high - low)))
                 held, width = np.mean(found, axis=0)
-                line: dict[str, object] = {"errors": kind, "families": families, "shared": shared}
-                yield line | {"coverage": float(held), "width": float(width)}
+                line = {"errors": kind, "families": families, "shared": shared, "coverage": float(held)}
+                yield {**line, "width": float(width)}
 
 
 def of_mean(runs: int) -> Iterator[dict[str, object]]:
@@ -91,14 +90,11 @@ def of_mean(runs: int) -> Iterator[dict[str, object]]:
         scores = rng.normal(size=(runs, 40))[:, families.codes] + rng.normal(size=(runs, sizes.sum()))
         low, high = mean_interval(scores, families)
         equal = float(effective_families(scores[0], families))
-        line: dict[str, object] = {"share of the largest": share, "equal families": equal}
-        yield line | {
-            "coverage": float(((low <= 0) & (high >= 0)).mean()),
-            "width": float(np.median(high - low)),
-        }
+        coverage, width = float(((low <= 0) & (high >= 0)).mean()), float(np.median(high - low))
+        yield {"share of the largest": share, "equal families": equal, "coverage": coverage, "width": width}
 
 
-def held(intervals: Floats, truth: Floats) -> NDArray[np.bool_]:
+def held(intervals: FloatArray, truth: FloatArray) -> BoolArray:
     """Whether each interval (m, 2) holds its truth (m,)."""
     return (intervals[:, 0] <= truth) & (truth <= intervals[:, 1])
 

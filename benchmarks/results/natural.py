@@ -51,26 +51,16 @@ class Judged:
     right: NDArray[np.bool_]
 
 
-def source_of(observer: Observer, splits: Splits) -> Source:
-    """The labelled reference of cifar10.py's competition, and 2,000 training images."""
-    bare = [FromRecipe.whole(replace(each, labels=None)) for each in (splits.reference, splits.train)]
-    reference = observe_all(bare[:1], observer, (*NEEDS, "peers"))[0]
-    training, classifier = observe_all(bare[1:], observer, NEEDS)[0], observer.classifier
-    return Source(reference, splits.reference.truth, training, classifier.head_weight, classifier.head_bias)
-
-
 def meta_train(
     groups: Sequence[str], sets: int, size: int, splits: Splits, source: Source, observer: Observer
 ) -> MetaTrain:
     """The meta-train sets of these groups; sub-populations are clusters in the classifier's features."""
-    base = [FromRecipe.whole(replace(splits.meta_base, labels=None))]
-    whole = observe_all(base, observer, NEEDS)[0]
+    base = FromRecipe.whole(replace(splits.meta_base, labels=None))
+    (whole,) = observe_all([base], observer, NEEDS)
     clusters = hard_to_easy(whole.features, whole.probabilities.max(axis=1), 0)
-    recipes = [
-        each
-        for group in groups
-        for each in draw_recipes(group, sets, 0, size, prefix=group, clusters=clusters)
-    ]
+    recipes = []
+    for group in groups:
+        recipes += draw_recipes(group, sets, 0, size, prefix=group, clusters=clusters)
     renderings = [FromRecipe(recipe, splits.meta_base) for recipe in recipes]
     seen, labels = observe_all(renderings, observer, NEEDS), [each.labels() for each in renderings]
     right = [each.predicted == known for each, known in zip(seen, labels, strict=True)]
@@ -127,7 +117,8 @@ def main() -> None:
     peers = tuple(Observer(real.classifier(name), cache) for name in PEERS)
     observer = Observer(real.classifier(), cache, peers=peers)
     splits = split(CIFAR10, real.images("train", 2000), real.images("test"), 0)
-    source, natural = source_of(observer, splits), natural_sets(observer)
+    seen = real.observed(observer, splits.reference, splits.train, needs=(*NEEDS, "peers"))
+    source, natural = seen[0], natural_sets(observer)
     learnt = []
     for groups in GROUPS:
         meta = meta_train(groups, asked.sets, asked.size, splits, source, observer)

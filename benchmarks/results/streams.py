@@ -1,6 +1,6 @@
 """How often the alarm of a stream is false, and how soon it finds a fall (docs/how-to/estimate.md).
 
-    UNSEEN_DATA=FOLDER python benchmarks/results/streams.py [--samples 20] [--write]
+    UNSEEN_DATA=FOLDER python benchmarks/results/streams.py [--samples 20]
 
 Of each sample of 1,000 labelled images 80 windows of 500 are estimated, the last 20 after a fall of ten
 points, without labels and with 25 each. The limit is two points below the true accuracy. A stream is 100 of
@@ -13,7 +13,6 @@ from dataclasses import replace
 
 import numpy as np
 import real
-from pages import record
 
 import unseen
 from starter.data.sets.recipe import draw_recipes
@@ -59,15 +58,14 @@ def rates(name: str, draw: Draw, samples: int) -> list[dict[str, object]]:
     """The rates without and with labels in the windows."""
     whole, classes = draw(np.random.default_rng(999), 100_000, False)
     right = (whole.argmax(axis=1) == classes).mean()
-    limit = right - 0.02
-    ways = dict[str, list[tuple[bool, bool, int]]]({"none": [], "none, bias below a point": [], "5 %": []})
+    limit, ways = right - 0.02, {"none": [], "none, bias below a point": [], "5 %": []}
     for sample in range(samples):
         rng = np.random.default_rng(sample)
-        parts = draw(rng, SAME * SIZE, False), draw(rng, WORSE * SIZE, True)
-        new, truth = (np.concatenate(each) for each in zip(*parts, strict=True))
+        parts = zip(draw(rng, SAME * SIZE, False), draw(rng, WORSE * SIZE, True), strict=True)
+        new, truth = map(np.concatenate, parts)
         found = unseen.estimate(*draw(rng, KNOWN, False), {"": new}, window=SIZE)
         first = {each.set_name: SIZE * i for i, each in enumerate(found.seen)}
-        pairs = [(of, row) for of, row in found.ask(LABELS)[["set", "row"]].itertuples(index=False)]
+        pairs = found.ask(LABELS)[["set", "row"]].itertuples(index=False)
         answers = {(of, row): str(truth[first[of] + row]) for of, row in pairs}
         bias = np.mean([each.accuracy for each in found.sets[:SAME]]) - right
         for way, each in (("none", found), ("5 %", answered(found, answers))):
@@ -87,15 +85,12 @@ def rates(name: str, draw: Draw, samples: int) -> list[dict[str, object]]:
 
 
 def main() -> None:
-    """Draw, estimate, print, record."""
-    parser = real.parser(__doc__, folder=False)
+    """Draw, estimate, print."""
+    parser = real.parser(__doc__, folder=False, write=False)
     parser.add_argument("--samples", type=int, default=20)
-    options, lines = parser.parse_args(), list[dict[str, object]]()
+    samples = parser.parse_args().samples
     for name, make in (("simulated", lambda: simulated), ("resnet56", photographs)):
-        lines += rates(name, make(), options.samples)
-        print(*lines[-3:], sep="\n", flush=True)
-    if options.write:
-        record("estimate-streams", lines)
+        print(*rates(name, make(), samples), sep="\n", flush=True)
 
 
 if __name__ == "__main__":

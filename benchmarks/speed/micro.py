@@ -91,9 +91,6 @@ def noise(n: int) -> Pixels:
     return np.random.default_rng(0).integers(256, size=(n, 32, 32, 3), dtype=np.uint8)
 
 
-# Rendering, against Pillow and OpenCV image by image
-
-
 def about(image: Pixels, factors: NDArray[np.float32], centre: int) -> Pixels:
     """The channels scaled about a value."""
     return cv2.transform(image, np.concatenate([np.diag(factors), centre * (1 - factors[:, None])], 1))
@@ -154,7 +151,7 @@ def image_by_image(recipe: Recipe, base: ImageSet) -> None:
 
 
 def rendering(rounds: int, small: bool) -> Figures:
-    """Sets of the default group, its operations, and images a second of every operation alone."""
+    """Sets of the default group, its operations, by Pillow and OpenCV too, and every operation alone."""
     n = 200 if small else 2000
     base = ImageSet("noise", noise(2 * n))
     alone = {}
@@ -177,9 +174,6 @@ def rendering(rounds: int, small: bool) -> Figures:
         yield f"operations of group {group} alone, thousands of images of 32 x 32 pixels a second", rates
 
 
-# Image statistics, against OpenCV and NumPy image by image
-
-
 def one_by_one(images: Pixels) -> FloatArray:
     """The statistics (n, 3) of images (n, h, w, 3)."""
     rows = []
@@ -199,9 +193,6 @@ def statistics(rounds: int, small: bool) -> Figures:
         kit = partial(lambda of: [image_stats(chunk) for chunk in of], chunks)
         found = faster(kit, partial(one_by_one, images), rounds)
         yield f"image statistics of {kind}: OpenCV and NumPy image by image / the kit", found
-
-
-# The Frechet distance, against the usual formula
 
 
 def by_sqrtm(a: Moments, b: Moments) -> float:
@@ -230,8 +221,6 @@ def distance(rounds: int, small: bool) -> Figures:
         what = "alone; one of many sets to one reference; eigenvalues alone"
         yield f"Fréchet distance, d = 1280, {n:,} images: with `sqrtm` / {what}", "; ".join(ratios)
 
-
-# Networks
 
 RESNET56 = 126e6
 """Multiplications with addition that ResNet-56 needs for an image of 32 x 32 pixels."""
@@ -275,9 +264,6 @@ def networks(rounds: int, small: bool) -> Figures:
     times, what = timed(ways, rounds), "the referee EfficientNet-Lite0 at 128 pixels"
     yield f"{what}: torch / openvino", spread(times["torch"] / times["openvino"])
     yield f"{what} / ResNet-56, openvino", spread(times["openvino"] / times["resnet56"])
-
-
-# Methods
 
 
 VIEWS = ("rotate90", "rotate180", "rotate270", "grey", "peer:other", "referee:first")

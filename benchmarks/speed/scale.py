@@ -111,9 +111,6 @@ def demo(small: bool) -> Figures:
         yield f"`unseen demo --track {track}`, processor time; most memory", figure
 
 
-# Building and observing
-
-
 def passes(batches: Sequence[torch.Tensor], classifier: Classifier) -> None:
     """Forward passes of batches that lie ready and nothing else."""
     with torch.inference_mode():
@@ -240,9 +237,6 @@ def photographs(small: bool) -> Figures:
     yield what, f"{took.processor:.0f} s of processor time"
 
 
-# Many sets, and many machines
-
-
 def settings(sets: int, size: int, folder: Path, real: bool) -> AccuracySettings:
     """ResNet-56 on CIFAR-10's test images, or an untrained `small` on the embedded data."""
     test = max(2, sets // 10)
@@ -317,9 +311,6 @@ def steps(rendering: FromRecipe, observer: Observer) -> dict[str, float]:
         "image statistics": clocked(lambda: [image_stats(chunk) for chunk in chunks])[1],
         "write": clocked(lambda: [observer.cache.store(part, keys[part], arrays[part]) for part in keys])[1],
     }
-
-
-# Starting
 
 
 def start(small: bool) -> Iterator[dict[str, object]]:
