@@ -109,7 +109,7 @@ def test_a_deadline_is_a_time_or_the_end_of_a_day(text, expected):
 def test_rules_come_from_settings_and_a_hidden_competition_has_a_total_limit(given, rows, daily, total):
     images = {"test_sets": 0, "test_from": ("x",)} if "hidden" in given else {}
     limits = {"daily_limit": daily, "total_limit": total}
-    rules = {"decimals": given.get("decimals", 1), "deadline": END, **limits}
+    rules = {"decimals": given.get("decimals", 1), "deadline": END, "free_invalid": False, **limits}
     assert accuracy_settings(deadline=TIMES[0], **given, **images).rules(rows) == rules
 
 
