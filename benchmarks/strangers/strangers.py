@@ -45,18 +45,15 @@ def estimated(case: tasks.Case, way: str) -> Estimates:
     labels, (known, *seen) = case.labelled.labels, observed(case, way)
     fitted = Fitted.of(known, labels, (*CENTRES, "cott"))
     asked = Asked(margin=MARGIN)
-    found = Estimates(
-        sets=tuple(fitted.estimate(each, asked) for each in seen),
-        seen=tuple(seen),
-        **{"accuracy": fitted.accuracy, "images": len(labels), "level": asked.level, "margin": MARGIN},
-        **{"classes": fitted.classes, "centres": fitted.centres, "compared": fitted.compared},
-        **{"halves": (), "chance": 0.0},
-    )
+    sets = tuple(fitted.estimate(each, asked) for each in seen)
+    known_of = {"accuracy": fitted.accuracy, "images": len(labels), "level": asked.level, "margin": MARGIN}
+    names = {"classes": fitted.classes, "centres": fitted.centres, "compared": fitted.compared}
+    found = Estimates(sets=sets, halves=(), chance=0.0, seen=tuple(seen), **known_of, **names)
     if way != "labels":
         return found
     truth = {name: look.labels for (_, name), look in case.sets.items()}
-    asked_for = budget.draw(found, LABELS)[["set", "row"]].itertuples(index=False)
-    return budget.answered(found, {(name, row): str(truth[name][row]) for name, row in asked_for})
+    rows = budget.draw(found, LABELS)[["set", "row"]].itertuples(index=False)
+    return budget.answered(found, {(name, row): str(truth[name][row]) for name, row in rows})
 
 
 def judged(group: str, number: int) -> list[dict[str, object]]:
