@@ -8,18 +8,14 @@ another checkout first in PYTHONPATH its code judges the same sets. Five minutes
 
 from argparse import ArgumentParser
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import tasks
 
-from starter.observing.observation import PEER, Observation
-from unseen.estimation import budget
-from unseen.estimation.estimates import Estimates
-from unseen.estimation.fitted import CENTRES, Fitted
-from unseen.estimation.from_logits import with_features
-from unseen.estimation.inputs import LEAST, Asked
+import unseen
+from unseen.estimation.budget import answered
+from unseen.estimation.estimation import Estimation
 
 MAKERS = {"tables": tasks.table, "digits": tasks.digits, "classes": tasks.clouds}
 MAKERS |= {"made-up logits": tasks.made_up, "saturated": tasks.table}
@@ -30,30 +26,26 @@ FEW = 10
 """Number of sets with a level below which a family's coverage is left out of the least."""
 
 
-def observed(case: tasks.Case, way: str) -> list[Observation]:
-    """The labelled rows and the sets as the kit sees them."""
-    seen = []
-    for name, look in [("labelled", case.labelled), *((name, look) for (_, name), look in case.sets.items())]:
-        views = {f"{PEER}second": np.log(np.maximum(look.second, LEAST))} if way == "second" else {}
-        logits = np.log(np.maximum(look.probabilities, LEAST)).astype(np.float32)
-        seen.append(Observation(name, case.model, logits, features=look.features, views=views))
-    return with_features(seen) if way == "features" else [replace(each, features=None) for each in seen]
-
-
-def estimated(case: tasks.Case, way: str) -> Estimates:
-    """The estimates of a case's sets as `unseen estimate` makes them."""
-    labels, (known, *seen) = case.labelled.labels, observed(case, way)
-    fitted = Fitted.of(known, labels, (*CENTRES, "cott"))
-    asked = Asked(margin=MARGIN)
-    sets = tuple(fitted.estimate(each, asked) for each in seen)
-    known_of = {"accuracy": fitted.accuracy, "images": len(labels), "level": asked.level, "margin": MARGIN}
-    names = {"classes": fitted.classes, "centres": fitted.centres, "compared": fitted.compared}
-    found = Estimates(sets=sets, halves=(), chance=0.0, seen=tuple(seen), **known_of, **names)
+def estimated(case: tasks.Case, way: str) -> Estimation:
+    """The estimates of a case's sets by an evidence."""
+    known, looks = case.labelled, {name: look for (_, name), look in case.sets.items()}
+    found = unseen.estimate(
+        known.probabilities,
+        known.labels,
+        {name: look.probabilities for name, look in looks.items()},
+        second=(known.second, {name: look.second for name, look in looks.items()})
+        if way == "second"
+        else None,
+        features=(known.features, {name: look.features for name, look in looks.items()})
+        if way == "features"
+        else None,
+        probabilities=True,
+        margin=MARGIN,
+    )
     if way != "labels":
         return found
-    truth = {name: look.labels for (_, name), look in case.sets.items()}
-    rows = budget.draw(found, LABELS)[["set", "row"]].itertuples(index=False)
-    return budget.answered(found, {(name, row): str(truth[name][row]) for name, row in rows})
+    rows = found.ask(LABELS)[["set", "row"]].itertuples(index=False)
+    return answered(found, {(name, row): str(looks[name].labels[row]) for name, row in rows})
 
 
 def judged(group: str, number: int) -> list[dict[str, object]]:
