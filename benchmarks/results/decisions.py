@@ -96,9 +96,8 @@ def decided(draw: Draw, count: int, runs: int) -> tuple[float, float]:
     rows, columns = np.triu_indices(tables.shape[1], 1)
     signs = by_signs(tables[:, rows] - tables[:, columns], rng)
     tails = np.stack([tail_test(table, families)[rows, columns] for table in tables])
-    tests = signs, np.maximum(signs, tails)
-    alone, both = (np.mean([holm(p).min() <= 0.05 for p in each]) for each in tests)
-    return float(alone), float(both)
+    alone, both = ([holm(p).min() <= 0.05 for p in each] for each in (signs, np.maximum(signs, tails)))
+    return float(np.mean(alone)), float(np.mean(both))
 
 
 def main() -> None:
