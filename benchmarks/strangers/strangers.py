@@ -1,12 +1,11 @@
 """Which words `unseen estimate` may print: its promises on shifts that chose nothing in the kit.
 
-    python benchmarks/strangers/strangers.py [--tasks 12]
+    python benchmarks/strangers/strangers.py
 
 A line for each evidence: logits; with features; with a second model; with 50 labels of each set. With
-another checkout first in PYTHONPATH its code judges the same sets. Five minutes on two cores.
+another checkout first in PYTHONPATH its code judges the same sets. About ten minutes on two cores.
 """
 
-from argparse import ArgumentParser
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
@@ -29,16 +28,14 @@ FEW = 10
 def estimated(case: tasks.Case, way: str) -> Estimation:
     """The estimates of a case's sets by an evidence."""
     known, looks = case.labelled, {name: look for (_, name), look in case.sets.items()}
+    second = known.second, {name: look.second for name, look in looks.items()}
+    features = known.features, {name: look.features for name, look in looks.items()}
     found = unseen.estimate(
         known.probabilities,
         known.labels,
         {name: look.probabilities for name, look in looks.items()},
-        second=(known.second, {name: look.second for name, look in looks.items()})
-        if way == "second"
-        else None,
-        features=(known.features, {name: look.features for name, look in looks.items()})
-        if way == "features"
-        else None,
+        second=second if way == "second" else None,
+        features=features if way == "features" else None,
         probabilities=True,
         margin=MARGIN,
     )
@@ -95,15 +92,7 @@ def summed(lines: pd.DataFrame) -> dict[str, object]:
 
 def main() -> None:
     """Make, judge, print."""
-    parser = ArgumentParser(description="How the promises of `unseen estimate` hold on strangers' shifts.")
-    parser.add_argument("--tasks", type=int, default=12, help="number of tasks with tables")
-    counts = {
-        "classes": 4,
-        "tables": parser.parse_args().tasks,
-        "digits": 2,
-        "made-up logits": 2,
-        "saturated": 2,
-    }
+    counts = {"classes": 4, "tables": 12, "digits": 2, "made-up logits": 2, "saturated": 2}
     jobs = [(group, number) for group, count in counts.items() for number in reversed(range(count))]
     with ProcessPoolExecutor(2) as pool:
         found = pool.map(judged, *zip(*jobs, strict=True))
