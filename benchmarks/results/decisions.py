@@ -2,12 +2,12 @@
 
     python benchmarks/results/decisions.py [--runs 1000] [--write]
 
-The share of simulated tables in which any pair of systems is told apart, by the number of items or families:
-by signs alone, and by the whole test (`leaderboard.pairs`), on the same draws. Where the means are equal a
-system is a little better on nine tenths of all items and much worse on a tenth; elsewhere there is no loss.
+The share of simulated tables in which any pair of systems is told apart, by the number of items or families.
+Where the means are equal a system is a little better on nine tenths of all items and much worse on a tenth.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import real
@@ -45,16 +45,16 @@ def proportional(rng: np.random.Generator, count: int) -> FloatArray:
     return np.vstack([squares * (1 - rare(rng, (count,)) / 4), squares])
 
 
-def normal(rng: np.random.Generator, count: int, spread: float) -> FloatArray:
-    """Scores whose differences are normal, 2.8 standard errors in the mean; items vary by `spread`."""
+def normal(rng: np.random.Generator, count: int) -> FloatArray:
+    """Scores whose differences are normal, 2.8 standard errors in the mean; items vary by 10."""
     even = rng.normal(size=count) + 2.8 / np.sqrt(count)
-    base = 50 + spread * rng.normal(size=count)
+    base = 50 + 10 * rng.normal(size=count)
     return np.vstack([base + even, base])
 
 
-def right(rng: np.random.Generator, count: int, chances: tuple[float, float]) -> FloatArray:
+def right(rng: np.random.Generator, count: int, one: float, other: float) -> FloatArray:
     """Scores of 0 and 1 with these chances of 1."""
-    return (rng.random((2, count)) < np.array(chances)[:, None]).astype(np.float64)
+    return (rng.random((2, count)) < [[one], [other]]).astype(np.float64)
 
 
 def sized(rng: np.random.Generator, count: int, ratio: float) -> FloatArray:
@@ -63,31 +63,29 @@ def sized(rng: np.random.Generator, count: int, ratio: float) -> FloatArray:
     return np.square(np.vstack([first, ratio * (0.8 * first + 0.6 * second)]))
 
 
-EQUAL: dict[str, Draw] = {
-    "fractions": lambda rng, count: fractions(rng, count, 0),
-    "fractions, noisy": lambda rng, count: fractions(rng, count, 1),
-    "fractions, noisy, 4 systems": lambda rng, count: fractions(rng, count, 1, 4),
-    "squared errors": errors,
-    "squared errors, in proportion": proportional,
-}
-EVEN: dict[str, Draw] = {
-    "normal, about 50 +- 10": lambda rng, count: normal(rng, count, 10),
-    "0 or 1, chances .3 and .8": lambda rng, count: right(rng, count, (0.3, 0.8)),
-    "0 or 1, chances .5 and .7": lambda rng, count: right(rng, count, (0.5, 0.7)),
-    "squared errors, ratio of RMSEs .5": lambda rng, count: sized(rng, count, 0.5),
-    "squared errors, ratio of RMSEs .7": lambda rng, count: sized(rng, count, 0.7),
-}
+DRAWS: tuple[tuple[str, str, Draw], ...] = (
+    ("equal", "fractions", partial(fractions, noise=0)),
+    ("equal", "fractions, noisy", partial(fractions, noise=1)),
+    ("equal", "fractions, noisy, 4 systems", partial(fractions, noise=1, systems=4)),
+    ("equal", "squared errors", errors),
+    ("equal", "squared errors, in proportion", proportional),
+    ("even", "normal, about 50 +- 10", normal),
+    ("even", "0 or 1, chances .3 and .8", partial(right, one=0.3, other=0.8)),
+    ("even", "0 or 1, chances .5 and .7", partial(right, one=0.5, other=0.7)),
+    ("even", "squared errors, ratio of RMSEs .5", partial(sized, ratio=0.5)),
+    ("even", "squared errors, ratio of RMSEs .7", partial(sized, ratio=0.7)),
+)
+"""Means, scores, and what draws them."""
 
 
 def by_signs(differences: FloatArray, rng: np.random.Generator) -> FloatArray:
     """The p-values (..., p) of the sign test for differences (..., p, n), all with the same random signs."""
-    rows = differences.reshape(-1, differences.shape[-1])
-    totals = np.abs(rows.sum(axis=1)) * (1 - 1e-9)
-    reached = np.zeros(len(rows))
+    totals = np.abs(differences.sum(axis=-1, keepdims=True)) * (1 - 1e-9)
+    reached = np.zeros(differences.shape[:-1])
     for _ in range(PAIR_DRAWS // BLOCK):
-        signs = rng.choice([-1.0, 1.0], (rows.shape[1], BLOCK))
-        reached += (np.abs(rows @ signs) >= totals[:, None]).sum(axis=1)
-    return reached.reshape(differences.shape[:-1]) / PAIR_DRAWS
+        signs = rng.choice([-1.0, 1.0], (differences.shape[-1], BLOCK))
+        reached += (np.abs(differences @ signs) >= totals).sum(axis=-1)
+    return reached / PAIR_DRAWS
 
 
 def decided(draw: Draw, count: int, runs: int) -> tuple[float, float]:
@@ -98,9 +96,8 @@ def decided(draw: Draw, count: int, runs: int) -> tuple[float, float]:
     rows, columns = np.triu_indices(tables.shape[1], 1)
     signs = by_signs(tables[:, rows] - tables[:, columns], rng)
     tails = np.stack([tail_test(table, families)[rows, columns] for table in tables])
-    tests = signs, np.maximum(signs, tails)
-    alone, both = (np.mean([holm(p).min() <= 0.05 for p in each]) for each in tests)
-    return float(alone), float(both)
+    alone, both = ([holm(p).min() <= 0.05 for p in each] for each in (signs, np.maximum(signs, tails)))
+    return float(np.mean(alone)), float(np.mean(both))
 
 
 def main() -> None:
@@ -109,13 +106,12 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=1000, help="simulated tables for each cell")
     asked = parser.parse_args()
     lines = []
-    for means, draws in (("equal", EQUAL), ("even", EVEN)):
-        for name, draw in draws.items():
-            shares = [decided(draw, count, asked.runs) for count in NUMBERS]
-            for place, test in enumerate(("signs", "test")):
-                cells = {str(count): pair[place] for count, pair in zip(NUMBERS, shares, strict=True)}
-                lines.append({"means": means, "scores": name, "by": test, **cells})
-                print(lines[-1], flush=True)
+    for means, scores, draw in DRAWS:
+        shares = zip(*(decided(draw, count, asked.runs) for count in NUMBERS), strict=True)
+        for test, cells in zip(("signs", "test"), shares, strict=True):
+            columns = dict(zip(map(str, NUMBERS), cells, strict=True))
+            lines.append({"means": means, "scores": scores, "by": test, **columns})
+            print(lines[-1], flush=True)
     if asked.write:
         record("decisions", lines, 3)
 

@@ -1,17 +1,15 @@
 """What chooses the best of several models without labels, and with fifty (docs/results/rank.md).
 
-    UNSEEN_DATA=FOLDER python benchmarks/results/rank.py DIR [--seeds 2] [--write]
+    UNSEEN_DATA=FOLDER python benchmarks/results/rank.py DIR [--write]
 
-FOLDER is that of estimate.py here; DIR keeps networks, what they see, and losses. There are 21 models of
-scikit-learn for each small task of shifts.py but wine, and 16 networks that `unseen train` makes of parts of
-CIFAR-10, half of each distorted in its own way. Groups of up to five models within five points on labelled
-rows are drawn. A rule's loss: by how many points the model that it chooses is worse than its group's best on
-a shifted set. The mixture was chosen on families that are not shown, and on validation photographs.
+FOLDER is that of estimate.py here; DIR keeps the networks. The page says what is drawn. The mixture was
+chosen on families that are not shown, and on validation photographs.
 """
 
-import argparse
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +41,7 @@ CHOSE = ("none", "blur", "turns", "few classes", "class shares", "short", "topic
 DISTORTED = ("", "grain", "blur", "color hue", "brightness contrast", "affine", "jpeg", "haze")
 PARTS = ((8000, 6, True, 0), (5000, 8, False, 100))
 """Number of images, epochs, whether they are mirrored, and the first seed."""
-LABELLED, SIZE, COUNT, NEAR, GROUP, DRAWS, TINY = 1000, 600, 50, 0.05, 5, 20, 1e-9
+LABELLED, SIZE, COUNT, NEAR, GROUP, DRAWS, SEEDS, TINY = 1000, 600, 50, 0.05, 5, 20, 2, 1e-9
 RULES = ("labelled accuracy", "mixture", "50 random labels", "50 by --ask")
 Case = tuple[str, np.ndarray, np.ndarray, list[tuple[str, np.ndarray, np.ndarray]]]
 """A task, models' logits of labelled rows (m, n, k), their labels, and sets: family, logits and labels."""
@@ -51,30 +49,28 @@ Case = tuple[str, np.ndarray, np.ndarray, list[tuple[str, np.ndarray, np.ndarray
 
 def many_kinds(task: str, seed: int) -> dict[str, ClassifierMixin]:
     """Models of scikit-learn for a task."""
+    sizes = [(width, alpha) for width in (8, 32, 64) for alpha in (1e-4, 1)]
     made = [
         *(LogisticRegression(C=c, max_iter=500) for c in (0.003, 0.03, 0.3, 3, 30)),
         *(KNeighborsClassifier(n) for n in (3, 10, 20, 40)),
-        *(
-            MLPClassifier((w,), alpha=a, max_iter=99, random_state=seed)
-            for w in (8, 32, 64)
-            for a in (1e-4, 1)
-        ),
+        *(MLPClassifier((w,), alpha=alpha, max_iter=99, random_state=seed) for w, alpha in sizes),
         *(ExtraTreesClassifier(50, max_depth=depth, random_state=seed) for depth in (3, 5, 8, None)),
         *(GaussianNB(var_smoothing=share) for share in (0.01, 0.3)),
     ]
-    return {f"{number}": each for number, each in enumerate(made)}
+    return {str(number): each for number, each in enumerate(made)}
 
 
 def small_cases(seed: int) -> Iterator[Case]:
     """All models of each task, on the families that test."""
-    found = [case for case in shifts.small_cases(seed, many_kinds) if case.task != "wine"]
-    for task in dict.fromkeys(case.task for case in found):
-        cases = [case for case in found if case.task == task]
+    for task, models in groupby(shifts.small_cases(seed, many_kinds), key=attrgetter("task")):
+        cases = [*models]
         sets = [
             (family, np.array([case.sets[family, name].logits for case in cases]), look.labels)
             for (family, name), look in cases[0].sets.items()
             if family not in CHOSE and (family, task) != ("noise", "breast cancer")
         ]
+        if task == "wine":
+            continue
         yield task, np.array([case.labelled.logits for case in cases]), cases[0].labelled.labels, sets
 
 
@@ -93,7 +89,7 @@ def photographs() -> Iterator[tuple[str, ImageSet]]:
 
 
 def network_case(folder: Path) -> Case:
-    """The networks, trained and run where the folder does not have what they give."""
+    """The networks, which are trained where the folder lacks them."""
     sets, logits = [*photographs()], []
     for i, names in enumerate(DISTORTED):
         for count, epochs, flip, first in PARTS:
@@ -107,11 +103,8 @@ def network_case(folder: Path) -> Case:
                 np.savez(folder / "part.npz", images=mixed, labels=images.labels)
                 source = str(folder / "part.npz")
                 train(Training("small", source, epochs, rate=0.1, flip=flip, seed=first + i), path)
-            if not (kept := path.with_suffix(".npz")).exists():
-                network = load_classifier(f"small={path}", [*map(str, range(10))])
-                np.savez(kept, *(network(images.images)[0].numpy() for _, images in sets))
-            with np.load(kept) as arrays:
-                logits.append([arrays[key] for key in arrays.files])
+            network = load_classifier(f"small={path}", [*map(str, range(10))])
+            logits.append([network(images.images)[0].numpy() for _, images in sets])
     (_, known), *others = sets
     seen, *given = [np.array(each) for each in zip(*logits, strict=True)]
     found = [(family, z, x.truth) for (family, x), z in zip(others, given, strict=True)]
@@ -155,22 +148,12 @@ def drawn(case: Case) -> Iterator[dict[str, object]]:
             some = right[:, rng.permutation(len(truth))[:COUNT]].mean(axis=1) + TINY * known[group]
             places = [known[group].argmax(), expected[group].argmax(), some.argmax(), ranking.order[0]]
             accuracy = right.mean(axis=1)
-            better = [
-                (i, j) for i, pairs in enumerate(ranking.pairs) for j, x in enumerate(pairs) if x.low > 0
-            ]
+            better = np.array([[pair.low > 0 for pair in pairs] for pairs in ranking.pairs])
             yield {
                 **{"task": task, "family": f"{task}, {family}", "pairs": len(group) * (len(group) - 1) / 2},
-                **{rule: 100 * (accuracy.max() - accuracy[i]) for rule, i in zip(RULES, places, strict=True)},
-                **{"decided": len(better), "wrong": sum(accuracy[i] <= accuracy[j] for i, j in better)},
+                **dict(zip(RULES, 100 * (accuracy.max() - accuracy[places]), strict=True)),
+                **{"decided": better.sum(), "wrong": better[accuracy[:, None] <= accuracy].sum()},
             }
-
-
-def losses(folder: Path, name: str) -> pd.DataFrame:
-    """The losses of the networks, or of the small tasks by a seed, which the folder keeps."""
-    if not (path := folder / f"losses-{name}.csv").exists():
-        cases = [network_case(folder)] if name == "networks" else small_cases(int(name))
-        pd.DataFrame([row for case in cases for row in drawn(case)]).to_csv(path, index=False)
-    return pd.read_csv(path)
 
 
 def line(name: str, rows: pd.DataFrame) -> dict[str, object]:
@@ -188,15 +171,11 @@ def line(name: str, rows: pd.DataFrame) -> dict[str, object]:
 
 def main() -> None:
     """Train, draw, print, record."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("folder", type=Path, metavar="DIR")
-    parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--write", action="store_true")
-    asked = parser.parse_args()
-    rows = pd.concat([losses(asked.folder, name) for name in ("networks", *map(str, range(asked.seeds)))])
+    asked = real.parser(__doc__).parse_args()
+    cases = [network_case(asked.folder), *(case for seed in range(SEEDS) for case in small_cases(seed))]
+    rows = pd.DataFrame([row for case in cases for row in drawn(case)])
     lines = [line(str(task), group) for task, group in rows.groupby("task", sort=False)] + [line("all", rows)]
-    print(rows.groupby("family")[[*RULES, "decided", "wrong"]].mean().round(2).to_string(), *lines, sep="\n")
+    print(*lines, sep="\n")
     if asked.write:
         record("rank", lines)
 

@@ -1,7 +1,4 @@
-"""Tasks with shifts that chose nothing in the kit: tables, digits, few and many classes, made-up logits.
-
-None of these sets fits a constant or a method. They say which words `unseen estimate` may print.
-"""
+"""Tasks with shifts that chose nothing in the kit: tables, digits, few and many classes, made-up logits."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -9,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.ndimage import grey_dilation
 from scipy.special import softmax
+from sklearn.base import ClassifierMixin
 from sklearn.datasets import load_digits, make_classification
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -53,24 +51,29 @@ def look(models: list[Pipeline], rows: Rows, labels: Rows, digits: int = 12) -> 
     return Look(own, labels, second, columns)
 
 
-def cases_of(group: str, rows: Rows, labels: Rows, sets: Sets, seed: int) -> Iterator[Case]:
-    """A case for each of four models; the second model is the next one."""
-    kinds = {
+def kinds(group: str, seed: int) -> dict[str, ClassifierMixin]:
+    """The models of a group."""
+    if group == "saturated":
+        return {"NB": GaussianNB(), "NB rounded": GaussianNB(), "ten trees": RandomForestClassifier(10)}
+    if group.endswith("classes"):
+        return {"LDA": LinearDiscriminantAnalysis()}
+    return {
         "LR": LogisticRegression(max_iter=500),
         "HGB": HistGradientBoostingClassifier(max_iter=40, random_state=seed),
         "RF": RandomForestClassifier(100, random_state=seed),
         "MLP": MLPClassifier((32,), max_iter=100, random_state=seed),
     }
-    if group == "saturated":
-        kinds = {"NB": GaussianNB(), "NB rounded": GaussianNB(), "ten trees": RandomForestClassifier(10)}
-    if group.endswith("classes"):
-        kinds = {"LDA": LinearDiscriminantAnalysis()}
-    train = slice(len(labels) - KNOWN)
-    models = [
-        make_pipeline(StandardScaler(), kind).fit(rows[train], labels[train]) for kind in kinds.values()
+
+
+def cases_of(group: str, rows: Rows, labels: Rows, sets: Sets, seed: int) -> Iterator[Case]:
+    """A case for each model of a group; the second model is the next one."""
+    models = kinds(group, seed)
+    fitted = [
+        make_pipeline(StandardScaler(), model).fit(rows[:-KNOWN], labels[:-KNOWN])
+        for model in models.values()
     ]
-    for i, name in enumerate(kinds):
-        pair, digits = [models[i], models[(i + 1) % len(models)]], 3 if "rounded" in name else 12
+    for i, name in enumerate(models):
+        pair, digits = [fitted[i], fitted[(i + 1) % len(fitted)]], 3 if "rounded" in name else 12
         looks = {key: look(pair, *each, digits) for key, each in sets.items()}
         yield Case(group, name, look(pair, rows[-KNOWN:], labels[-KNOWN:], digits), looks)
 
@@ -82,24 +85,23 @@ def shifted(rows: Rows, labels: Rows, rng: np.random.Generator) -> Sets:
     strength = np.exp(rng.uniform(np.log(0.3), np.log(3)))
     order, sign = np.where(some, rng.permutation(d), np.arange(d)), rng.choice((-1, 1), d)
     x, y, chance = rows[:SIZE], labels[:SIZE], rng.random((SIZE, d))
-    made = {
-        "noise": x + strength * spread * rng.normal(size=x.shape),
-        "permuted columns": x[:, order],
-        "offsets": x + strength * spread * some * sign,
-        "scaled columns": x * np.where(some, np.exp(rng.normal(0, strength, d)), 1),
-        "missing columns": np.where(some, mean, x),
-        "missing cells": np.where(chance < 0.4, mean, x),
-        "turned signs": np.where(some, -x, x),
-        "outliers": x + spread * rng.standard_t(1.5, x.shape) * (chance < 0.3),
+    sets = {
+        "noise": (x + strength * spread * rng.normal(size=x.shape), y),
+        "permuted columns": (x[:, order], y),
+        "offsets": (x + strength * spread * some * sign, y),
+        "scaled columns": (x * np.where(some, np.exp(rng.normal(0, strength, d)), 1), y),
+        "missing columns": (np.where(some, mean, x), y),
+        "missing cells": (np.where(chance < 0.4, mean, x), y),
+        "turned signs": (np.where(some, -x, x), y),
+        "outliers": (x + spread * rng.standard_t(1.5, x.shape) * (chance < 0.3), y),
     }
-    sets = {name: (each, y) for name, each in made.items()}
     shares = rng.dirichlet(np.ones(k))[labels] / np.bincount(labels)[labels]
     drawn = rng.choice(len(rows), SIZE, p=shares / shares.sum())
     lowest = np.argsort(rows[:, rng.integers(d)])[:SIZE]
-    sets |= {"label shift": (rows[drawn], labels[drawn]), "subpopulation": (rows[lowest], labels[lowest])}
     column = x[:, rng.integers(d)]
-    sets[CONCEPT] = x, np.where(column > np.quantile(column, 0.7), (y + 1) % k, y)
-    sets[NONE] = rows[-SIZE:], labels[-SIZE:]
+    changed = np.where(column > np.quantile(column, 0.7), (y + 1) % k, y)
+    sets |= {"label shift": (rows[drawn], labels[drawn]), "subpopulation": (rows[lowest], labels[lowest])}
+    sets |= {CONCEPT: (x, changed), NONE: (rows[-SIZE:], labels[-SIZE:])}
     return {(name, name): each for name, each in sets.items()}
 
 
@@ -126,13 +128,9 @@ def digits(group: str, seed: int) -> Iterator[Case]:
     high, left = rng.integers(0, 5, (2, SIZE, 1, 1))
     y, x = np.ogrid[:8, :8]
     hidden = (y >= high) & (y < high + 4) & (x >= left) & (x < left + 4)
-    mirrored = images[:, :, ::-1]
-    made = {
-        (NONE, NONE): images,
-        ("occlusion", "4 x 4"): np.where(hidden, 0, images),
-        ("mirror", "all"): mirrored,
-    }
-    made["mirror", "half of them"] = np.where(chance[:, :1, :1] < 0.5, mirrored, images)
+    made = {(NONE, NONE): images, ("occlusion", "4 x 4"): np.where(hidden, 0, images)}
+    made["mirror", "all"] = images[:, :, ::-1]
+    made["mirror", "half of them"] = np.where(chance[:, :1, :1] < 0.5, made["mirror", "all"], images)
     for share, shape in ((0.1, (1, 1, 2)), (0.3, (1, 3, 3))):
         made["salt and pepper", f"{share:g}"] = np.where(chance < share, 16 * (chance < share / 2), images)
         made["dilation", f"{shape}"] = grey_dilation(images, shape)
@@ -144,13 +142,11 @@ def clouds(group: str, number: int) -> Iterator[Case]:
     """Normal clouds in 20 columns, one a class, of 2, 5, 40 or 300 classes."""
     classes, rng = (2, 5, 40, 300)[number], np.random.default_rng(number)
     labels = rng.integers(classes, size=10 * classes + 2 * KNOWN + 4 * SIZE)
-    rows = rng.normal(0, 1 if classes > 2 else 0.6, (classes, 20))[labels] + rng.normal(
-        0, 0.7, (len(labels), 20)
-    )
+    centres = rng.normal(0, 1 if classes > 2 else 0.6, (classes, 20))
+    rows = centres[labels] + rng.normal(0, 0.7, (len(labels), 20))
     sets = shifted(rows[-4 * SIZE :], labels[-4 * SIZE :], rng)
-    kept = {key: sets[key, key] for key in (NONE, "noise", "offsets", "label shift")}
-    names = {(key, key): each for key, each in kept.items()}
-    return cases_of(f"{classes} classes", rows[: -4 * SIZE], labels[: -4 * SIZE], names, number)
+    some = {(key, key): sets[key, key] for key in (NONE, "noise", "offsets", "label shift")}
+    return cases_of(f"{classes} classes", rows[: -4 * SIZE], labels[: -4 * SIZE], some, number)
 
 
 def made_up(group: str, seed: int) -> Iterator[Case]:
