@@ -129,13 +129,11 @@ def test_deep_images_are_turned_as_others(tmp_path, form, orientation):
 def test_deep_files_whose_values_mean_something_else_are_refused(tmp_path, tag, value):
     """White as 0, inks, and planes of colours."""
     data = encoded(bits(COLOURS[0], 16), ".tiff")
-    entry = next(
-        struct.pack("<HHI", tag, 3, 1) + struct.pack("<HH", old, 0)
-        for old in (1, 2)
-        if struct.pack("<HHIHH", tag, 3, 1, old, 0) in data
-    )
+    one, two, other = (struct.pack("<HHIHH", tag, 3, 1, each, 0) for each in (1, 2, value))
+    assert (one in data) != (two in data)
+    changed = data.replace(one if one in data else two, other)
     with pytest.raises(UnusableInput, match=r"1 of 1 images .* in a form that is not known here"):
-        read(tmp_path, [data.replace(entry, struct.pack("<HHIHH", tag, 3, 1, value, 0))], ".tiff")
+        read(tmp_path, [changed], ".tiff")
 
 
 def test_white_is_255_and_what_is_beyond_is_white():
