@@ -78,14 +78,11 @@ def test_what_a_file_says_of_its_range_counts(tmp_path, images, make, end):
     np.testing.assert_allclose(found[..., 0], expected[..., 0], atol=1)
 
 
+DOUBTFUL = [each.astype(np.float32) for each in ((COLOURS - 120.0) / 60, COLOURS / 51, COLOURS * 200.0)]
+
+
 @pytest.mark.parametrize(
-    ("images", "end"),
-    [
-        (bits(COLOURS // 8, 12), ".png"),
-        (((COLOURS - 120.0) / 60).astype(np.float32), ".tiff"),
-        ((COLOURS / 51).astype(np.float32), ".tiff"),
-        (COLOURS.astype(np.float32) * 200, ".tiff"),
-    ],
+    ("images", "end"), [(bits(COLOURS // 8, 12), ".png"), *((each, ".tiff") for each in DOUBTFUL)]
 )
 def test_a_doubtful_range_is_refused(tmp_path, images, end):
     with pytest.raises(UnusableInput, match=r"6 of 6 images .*values from .* nothing says which is white"):
