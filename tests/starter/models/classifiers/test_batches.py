@@ -238,11 +238,8 @@ def test_what_cannot_be_taken_is_named_in_a_line(model, loader, message):
     assert "\n" not in str(caught.value)
 
 
-def test_a_single_output_is_a_column():
+def test_a_single_output_is_a_column_and_a_batch_without_labels_means_none():
     logits, *_ = run_batches(lambda x: x.mean((1, 2, 3)), [IMAGE_ROWS])
     torch.testing.assert_close(logits, IMAGE_ROWS.mean((1, 2, 3))[:, None])
-
-
-def test_a_batch_without_labels_means_none():
     assert run_batches(net(), [(IMAGE_ROWS, TRUTH), IMAGE_ROWS])[2] is None
     assert images_and_labels([IMAGE_ROWS])[1] is None
