@@ -2,7 +2,6 @@
 
 import errno
 import json
-from collections.abc import Callable
 
 import pytest
 
@@ -20,6 +19,13 @@ def stop(*arguments):
     raise KeyboardInterrupt
 
 
+def killed_before(step, monkeypatch, command, *arguments):
+    with monkeypatch.context() as patch:
+        patch.setattr(f"leaderboard.{step}", stop)
+        with pytest.raises(KeyboardInterrupt):
+            command(*arguments)
+
+
 def contents(root):
     return {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
@@ -30,7 +36,7 @@ def without_receipts(competition):
 
 
 def test_whatever_adds_rows_writes_the_newest_head(competition, halves, clock, tmp_path):
-    events: list[Callable[[], object]] = [
+    events = [
         lambda: submit(competition, halves, "A", clock),
         lambda: select(competition, "A", [1], clock),
         lambda: rescore(competition, {"cnn/test_0001": 0.5}, (), "r", clock),
@@ -80,10 +86,7 @@ def test_what_is_killed_before_the_page_alarms_nobody_and_keeps_the_guard(
     submit(competition, halves, "B", clock)
     (competition.root / HEADS).write_text(json.dumps({"heads": ["0" * 64]}))  # as if submit had been killed
     without_receipts(competition)
-    with monkeypatch.context() as patch:
-        patch.setattr("leaderboard.publish.write_text", stop)
-        with pytest.raises(KeyboardInterrupt):
-            publish(competition)
+    killed_before("publish.write_text", monkeypatch, publish, competition)
     assert verify(competition).problems == ()
     newest = ledger_path(competition).read_bytes()
     ledger_path(competition).write_bytes(old)
@@ -96,10 +99,7 @@ def test_what_is_killed_before_the_page_alarms_nobody_and_keeps_the_guard(
 def test_the_first_page_that_is_killed_before_its_heads_is_not_there(competition, halves, clock, monkeypatch):
     submit(competition, halves, "A", clock)
     (competition.root / HEADS).unlink()
-    with monkeypatch.context() as patch:
-        patch.setattr("leaderboard.publish.write_heads", stop)
-        with pytest.raises(KeyboardInterrupt):
-            publish(competition)
+    killed_before("publish.write_heads", monkeypatch, publish, competition)
     assert not (competition.root / "leaderboard.html").exists()
     assert verify(competition).problems == ()
 
@@ -107,10 +107,7 @@ def test_the_first_page_that_is_killed_before_its_heads_is_not_there(competition
 def test_a_submission_that_is_killed_before_its_head_is_entered(competition, halves, clock, monkeypatch):
     submit(competition, halves, "A", clock)
     publish(competition)
-    with monkeypatch.context() as patch:
-        patch.setattr("leaderboard.ledger.write_heads", stop)
-        with pytest.raises(KeyboardInterrupt):
-            submit(competition, halves, "B", clock)
+    killed_before("ledger.write_heads", monkeypatch, submit, competition, halves, "B", clock)
     assert not receipt_file(competition, 2).exists()
     found = verify(competition)
     assert (found.submissions, found.problems) == (2, ())

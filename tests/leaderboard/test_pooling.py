@@ -1,7 +1,5 @@
 """Pairs of teams that are alike: copies are named, teams with what the organizer predicted are not."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from large import large_competition
@@ -16,7 +14,6 @@ from submission import InvalidSubmission
 from submission.predictions import write_predictions
 from submission.solution import solution_of
 
-Hand = Callable[..., None]
 RNG = np.random.default_rng(5)
 ERRORS = {name: RNG.normal(0, 0.05, 60) for name in ("atc", "doc", "own", "other", "noise")}
 """Errors of methods, five points each, of which the organizer has predicted two."""
@@ -76,9 +73,9 @@ def test_teams_with_the_same_known_method_or_blend_are_not_named(contest, hand_i
 
 
 def test_teams_that_are_right_for_different_reasons_are_not_named(contest, hand_in):
-    right = made(contest, "own") - ERRORS["own"]
-    hand_in("Ada", right + 0.2 * ERRORS["own"], (right + 0.2 * ERRORS["own"]).round(2))
-    hand_in("Bob", right + 0.2 * ERRORS["other"])
+    ada, bob = (made(contest, name) - 0.8 * ERRORS[name] for name in ("own", "other"))
+    hand_in("Ada", ada, ada.round(2))
+    hand_in("Bob", bob)
     assert audit(contest) == []
 
 

@@ -52,17 +52,16 @@ def test_a_table_has_a_row_a_set_and_the_targets_where_they_are_public(opened, o
     assert list(opened.columns.index) == list(test.columns)
     assert list(unseen.open(ood_contest.root).columns) == ["meaning", "direction"]
     assert train.target.tolist() == list(read_targets(opened, "train").values())
-    rows = train.drop(columns=["family", "target"])
+    rows = train[[*test.columns]]
     assert np.isfinite(rows.to_numpy()).all()
     assert train.family.tolist() == ["+".join(sorted(each)) for each in opened.meta_train().families]
     pd.testing.assert_series_equal(opened.targets("train"), train.target)
     LinearRegression().fit(rows, train.target).predict(test)
     for known, tested in GroupKFold(2).split(rows, train.target, groups=train.family):
         assert not {*train.family.iloc[known]} & {*train.family.iloc[tested]}
-    mixes = unseen.open(ood_contest.root).features("val")
-    assert tuple(mixes.index) == ood_contest.ids("val")
-    assert {*mixes.family} == {family for _, family in validation_groups(ood_contest).values()}
-    mixes = unseen.open(ood_contest.root).features("train")
+    mixes, val = (unseen.open(ood_contest.root).features(part) for part in ("train", "val"))
+    assert tuple(val.index) == ood_contest.ids("val")
+    assert {*val.family} == {family for _, family in validation_groups(ood_contest).values()}
     assert len([*GroupKFold(2).split(mixes, groups=mixes.family)]) == 2
 
 
@@ -174,10 +173,7 @@ def test_what_a_read_only_competition_cannot_take_goes_to_the_working_folder(con
         (lambda found: found.targets("test"), "the targets of 'test' are not public"),
         (lambda found: found.observations("test", needs=["feature"]), "there is no field 'feature'"),
         (lambda found: found.meta_train(needs=["peers"]), "`peers` needs a second classifier"),
-        (
-            lambda found: unseen.evaluate(found, Mean(shift=73)),
-            r"^Mean\(shift=73\) fails in predict for tiny/",
-        ),
+        (lambda found: unseen.evaluate(found, Mean(73)), r"^Mean\(shift=73\) fails in predict for tiny/"),
         (lambda found: unseen.predict(found, "constant", out=found.public / "mine.csv"), "outside it"),
         (lambda found: unseen.predict(found, "constant", out="mine.txt"), r"must end in \.csv"),
         (lambda found: unseen.predict(found, {"a": "constant", "b": "fd"}), "by one method, not by 2"),

@@ -27,8 +27,7 @@ def method_of(track, name):
     if name == "Ridge":
         return Tabular(Ridge(), track)
     method = clone(methods_of(track)[name])
-    quick = {key: value for key, value in QUICK.items() if key in method.get_params()}
-    return method.set_params(**quick)
+    return method.set_params(**{key: QUICK[key] for key in QUICK.keys() & method.get_params()})
 
 
 @pytest.fixture(scope="module")

@@ -26,10 +26,8 @@ def bare(seen):
 
 
 SOURCE = META.source
-READERS = {
-    "alone": Reader.of(replace(SOURCE, observation=bare(SOURCE.observation))),
-    "referee": Reader.of(SOURCE),
-}
+LONE_SOURCE = replace(SOURCE, observation=bare(SOURCE.observation))
+READERS = {"alone": Reader.of(LONE_SOURCE), "referee": Reader.of(SOURCE)}
 
 
 def odds(p):

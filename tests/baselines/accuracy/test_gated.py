@@ -28,13 +28,9 @@ def bare(seen):
     return replace(seen, views={})
 
 
-ALONE = replace(
-    META,
-    source=replace(META.source, observation=bare(META.source.observation)),
-    sets=[bare(each) for each in META.sets],
-)
+LONE_SOURCE = replace(META.source, observation=bare(META.source.observation))
+ALONE = replace(META, source=LONE_SOURCE, sets=[bare(each) for each in META.sets])
 METAS = {"alone": ALONE, "referee": META}
-SEEN, LABELS = example_observation("seen", 50, 2.0, seed=7)
 
 
 @pytest.fixture(scope="module")

@@ -21,9 +21,8 @@ def test_few_new_images_of_many_classes_are_not_far(classes, images):
     rng = np.random.default_rng(1)
     labels = rng.integers(classes, size=1500)
     logits = np.float32(2 * (rng.normal(size=(1500, classes)) + 4 * np.eye(classes)[labels]))
-    known, *new = (
-        Observation("set", "model", part) for part in np.split(logits, [1500 - 2 * images, -images])
-    )
+    parts = np.split(logits, [1500 - 2 * images, -images])
+    known, *new = (Observation("set", "model", part) for part in parts)
     count = len(known)
     labelled = Labelled(Source(known, labels[:count], known, np.zeros((classes, 1)), np.zeros(classes)))
     for each in new:

@@ -85,15 +85,11 @@ TIMES = (
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        *((text, END) for text in TIMES),
-        *((f"2026-12-31{zone}", END.replace(minute=59)) for zone in ("", "Z")),
-    ],
-)
-def test_a_deadline_is_a_time_or_the_end_of_a_day(text, expected):
-    assert accuracy_settings(deadline=text).deadline == expected
+def test_a_deadline_is_a_time_or_the_end_of_a_day():
+    for text in TIMES:
+        assert accuracy_settings(deadline=text).deadline == END, text
+    for text in ("2026-12-31", "2026-12-31Z"):
+        assert accuracy_settings(deadline=text).deadline == END.replace(minute=59)
 
 
 @pytest.mark.parametrize(
@@ -180,14 +176,9 @@ def test_options_go_before_the_file_before_the_preset_before_defaults(tmp_path, 
     assert not named.read_file(Path("shown.toml"))["hidden"]
 
 
-@pytest.mark.parametrize(
-    ("name", "track"), [(name, track) for name in named.PRESETS for track in named.PRESETS[name]]
-)
-def test_a_preset_is_settings_that_can_be_used(name, track):
-    assert named.settings_of(track, named.preset(name, track)).train_sets >= 40
-
-
-@pytest.mark.parametrize("name", ["datacv2023", "tiny"])
-def test_a_preset_of_another_track_or_name_is_refused(name):
-    with pytest.raises(UnusableInput, match=f"preset '{name}' is none of the ood track, which has small"):
-        named.preset(name, "ood")
+def test_a_preset_is_settings_that_can_be_used_and_one_of_another_track_or_name_is_refused():
+    for preset, track in ((name, track) for name in named.PRESETS for track in named.PRESETS[name]):
+        assert named.settings_of(track, named.preset(preset, track)).train_sets >= 40
+    for name in ("datacv2023", "tiny"):
+        with pytest.raises(UnusableInput, match=f"preset '{name}' is none of the ood track, which has small"):
+            named.preset(name, "ood")

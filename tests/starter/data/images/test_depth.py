@@ -78,14 +78,11 @@ def test_what_a_file_says_of_its_range_counts(tmp_path, images, make, end):
     np.testing.assert_allclose(found[..., 0], expected[..., 0], atol=1)
 
 
+DOUBTFUL = [each.astype(np.float32) for each in ((COLOURS - 120.0) / 60, COLOURS / 51, COLOURS * 200.0)]
+
+
 @pytest.mark.parametrize(
-    ("images", "end"),
-    [
-        (bits(COLOURS // 8, 12), ".png"),
-        (((COLOURS - 120.0) / 60).astype(np.float32), ".tiff"),
-        ((COLOURS / 51).astype(np.float32), ".tiff"),
-        (COLOURS.astype(np.float32) * 200, ".tiff"),
-    ],
+    ("images", "end"), [(bits(COLOURS // 8, 12), ".png"), *((each, ".tiff") for each in DOUBTFUL)]
 )
 def test_a_doubtful_range_is_refused(tmp_path, images, end):
     with pytest.raises(UnusableInput, match=r"6 of 6 images .*values from .* nothing says which is white"):
@@ -129,13 +126,11 @@ def test_deep_images_are_turned_as_others(tmp_path, form, orientation):
 def test_deep_files_whose_values_mean_something_else_are_refused(tmp_path, tag, value):
     """White as 0, inks, and planes of colours."""
     data = encoded(bits(COLOURS[0], 16), ".tiff")
-    entry = next(
-        struct.pack("<HHI", tag, 3, 1) + struct.pack("<HH", old, 0)
-        for old in (1, 2)
-        if struct.pack("<HHIHH", tag, 3, 1, old, 0) in data
-    )
+    one, two, other = (struct.pack("<HHIHH", tag, 3, 1, each, 0) for each in (1, 2, value))
+    assert (one in data) != (two in data)
+    changed = data.replace(one if one in data else two, other)
     with pytest.raises(UnusableInput, match=r"1 of 1 images .* in a form that is not known here"):
-        read(tmp_path, [data.replace(entry, struct.pack("<HHIHH", tag, 3, 1, value, 0))], ".tiff")
+        read(tmp_path, [changed], ".tiff")
 
 
 def test_white_is_255_and_what_is_beyond_is_white():

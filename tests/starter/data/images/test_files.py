@@ -71,9 +71,7 @@ def test_what_systems_and_file_servers_leave_is_no_image(tmp_path):
         *(".@__thumb/0.png", ".thumbnails/0.png", "System Volume Information/0.png"),
     ]
     lay(tmp_path / "x", "a/0.png", *strays)
-    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
-        for name in ("a/0.png", *strays):
-            archive.writestr(name, PNG)
+    names_in(tmp_path / "x.zip", *((name, PNG) for name in ("a/0.png", *strays)))
     for path in (tmp_path / "x", tmp_path / "x.zip"):
         assert images(path) == ("a/0.png",)
         with open_tree(path) as tree:

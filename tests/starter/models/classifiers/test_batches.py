@@ -14,6 +14,7 @@ from submission.errors import UnusableInput
 
 N, K = 150, 3
 IMAGE_ROWS = torch.rand(N, 3, 4, 4, generator=torch.Generator().manual_seed(0))
+BYTES = (255 * IMAGE_ROWS).byte()
 TRUTH = torch.arange(N) % K
 
 
@@ -76,18 +77,16 @@ class Indexed:
 
 
 Pair = namedtuple("Pair", "image label")
+DATA = {
+    "pairs": TensorDataset(IMAGE_ROWS, TRUTH),
+    "three items": items(lambda image, label, path: (image, label, path)),
+    "named tuples": items(lambda image, label, path: Pair(image, label)),
+    "targets inside": items(lambda image, label, path: (image, {"labels": label})),
+}
+for image, label in zip(IMAGES, LABELS + LABELS, strict=False):
+    DATA[f"{image}, {label}"] = items(lambda x, y, path, i=image, j=label: {"path": path, i: x, j: y})
 LABELLED = {
-    "pairs": DataLoader(TensorDataset(IMAGE_ROWS, TRUTH), batch_size=64),
-    "three items": DataLoader(items(lambda image, label, path: (image, label, path)), batch_size=64),
-    "named tuples": DataLoader(items(lambda image, label, path: Pair(image, label)), batch_size=64),
-    "targets inside": DataLoader(items(lambda image, label, path: (image, {"labels": label})), batch_size=64),
-    **{
-        f"{image}, {label}": DataLoader(
-            items(lambda x, y, path, image=image, label=label: {"path": path, image: x, label: y}),
-            batch_size=64,
-        )
-        for image, label in zip(IMAGES, LABELS + LABELS, strict=False)
-    },
+    **{name: DataLoader(data, batch_size=64) for name, data in DATA.items()},
     "Dataset": TensorDataset(IMAGE_ROWS, TRUTH),
     "Dataset of dictionaries": items(lambda image, label, path: {"image": image, "label": label}),
     "Dataset of arrays": items(lambda image, label, path: (image.numpy(), np.int64(label))),
@@ -104,9 +103,8 @@ LABELLED = {
 
 @pytest.mark.parametrize("name", LABELLED)
 def test_images_and_labels_are_found_in_what_a_loader_gives(name):
-    logits, features, labels = run_batches(net(), LABELLED[name])
-    for got, wanted in zip((logits, features), expected(), strict=True):
-        torch.testing.assert_close(got, wanted)
+    *outputs, labels = run_batches(net(), LABELLED[name])
+    torch.testing.assert_close(tuple(outputs), expected())
     assert labels.tolist() == TRUTH.tolist()
 
 
@@ -143,19 +141,15 @@ FORMS = {
 
 @pytest.mark.parametrize("name", FORMS)
 def test_logits_are_found_in_what_a_network_returns(name):
-    logits, features, _ = run_batches(net(FORMS[name]), LABELLED["pairs"])
-    for got, wanted in zip((logits, features), expected(), strict=True):
-        torch.testing.assert_close(got, wanted)
+    *outputs, _ = run_batches(net(FORMS[name]), LABELLED["pairs"])
+    torch.testing.assert_close(tuple(outputs), expected())
 
 
-ARRAYS = (lambda z: z.numpy(), lambda z: (z.numpy(), np.zeros((len(z), 9))), lambda z: z.tolist())
-
-
-@pytest.mark.parametrize("form", [*ARRAYS, lambda z: {"scores": z.numpy()}])
-def test_functions_may_return_arrays(form):
-    network = net()
-    logits, *_ = run_batches(lambda batch: form(network(batch)), LABELLED["pairs"])
-    torch.testing.assert_close(logits.float(), expected()[0])
+def test_functions_may_return_arrays():
+    forms = (lambda z: z, lambda z: (z, np.zeros((len(z), 9))), lambda z: z.tolist(), lambda z: {"scores": z})
+    for form in forms:
+        logits, *_ = run_batches(lambda batch, form=form: form(net()(batch).numpy()), LABELLED["pairs"])
+        torch.testing.assert_close(logits.float(), expected()[0])
 
 
 def test_a_function_gets_the_batch_as_it_is():
@@ -165,9 +159,8 @@ def test_a_function_gets_the_batch_as_it_is():
         types.add((type(images), images.dtype))
         return np.asarray(images).mean(axis=(2, 3))
 
-    bytes_of = (255 * IMAGE_ROWS).byte()
-    run_batches(means, [bytes_of])
-    run_batches(means, [bytes_of.numpy()])
+    for images in (BYTES, BYTES.numpy()):
+        run_batches(means, [images])
     assert types == {(torch.Tensor, torch.uint8), (np.ndarray, np.dtype("uint8"))}
 
 
@@ -180,9 +173,8 @@ class Means(nn.Module):
 
 
 def test_a_network_without_parameters_gets_bytes_as_bytes():
-    images = (255 * IMAGE_ROWS).byte()
-    logits, features, _ = run_batches(Means(), [images[:100].numpy(), images[100:]])
-    torch.testing.assert_close(logits, images.float().mean((2, 3)))
+    logits, features, _ = run_batches(Means(), [BYTES[:100].numpy(), BYTES[100:]])
+    torch.testing.assert_close(logits, BYTES.float().mean((2, 3)))
     assert features is None
 
 
@@ -229,7 +221,7 @@ def test_outputs_in_a_buffer_that_is_used_again_are_copied():
         (net(), "val.npy", "march: beside a model give a DataLoader or a Dataset, not str"),
         (net(), 3, "march: .* not int"),
         (net(), [IMAGE_ROWS[:, :, :2]], r"march: Net fails on Tensor, torch.float32, of shape \(150, 3, 2, 4\)"),
-        (net(), [(IMAGE_ROWS * 255).byte()], "torch.uint8.* the loader must give what it takes"),
+        (net(), [BYTES], "torch.uint8.* the loader must give what it takes"),
         (net(), items(lambda image, label, path: (path, label)), "march: .*an image is str, no tensor"),
         (net(), [(IMAGE_ROWS[0], 1), (IMAGE_ROWS[0, :, :2], 1)], "tensors of one size"),
         (lambda x: None, [IMAGE_ROWS], "returns NoneType: .* logits"),
@@ -246,11 +238,8 @@ def test_what_cannot_be_taken_is_named_in_a_line(model, loader, message):
     assert "\n" not in str(caught.value)
 
 
-def test_a_single_output_is_a_column():
+def test_a_single_output_is_a_column_and_a_batch_without_labels_means_none():
     logits, *_ = run_batches(lambda x: x.mean((1, 2, 3)), [IMAGE_ROWS])
     torch.testing.assert_close(logits, IMAGE_ROWS.mean((1, 2, 3))[:, None])
-
-
-def test_a_batch_without_labels_means_none():
     assert run_batches(net(), [(IMAGE_ROWS, TRUTH), IMAGE_ROWS])[2] is None
     assert images_and_labels([IMAGE_ROWS])[1] is None
