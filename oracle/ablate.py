@@ -93,6 +93,8 @@ def ablate(
 ) -> tuple[Lines, list[Path]]:
     """Fit every row of a table per classifier and seed; write ``DIR/ablation/table<N>.csv`` and ``.png``."""
     rows = rows_of(table, methods)
+    if seeds < 1:
+        raise UnusableInput(f"--seeds must be at least 1, got {seeds}")
     if not competition.sets("val"):
         raise UnusableInput(f"{competition.root} has no validation sets to ablate on")
     runs = fit_rows(competition, rows, seeds, device, cluster)

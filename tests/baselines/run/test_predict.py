@@ -74,9 +74,12 @@ PLACE = rf"\({Path(__file__).name}:\d+\)"
     [
         (Own(lambda meta: 1 / 0), rf"fit for tiny: ZeroDivisionError: division by zero {PLACE}"),
         (Own(lambda meta: sys.exit("enough")), rf"fit for tiny: SystemExit: enough {PLACE}"),
-        (Own(lambda meta: meta.sets[0].moments.mean), rf"fit for tiny: AttributeError: .*'mean' {PLACE}"),
+        (Own(lambda meta: meta.sets.mean), rf"fit for tiny: AttributeError: .*'mean' {PLACE}"),
         (Own(give=fails_in_one_set), rf"predict for tiny/test_0003: KeyError: 'x' {PLACE}"),
-        (Own(give=lambda seen: None), r"predict for tiny/test_0001: TypeError: .*"),
+        (
+            Own(give=lambda seen: None),
+            r"predict for tiny/test_0001: ValueError: .* end _predict with a return",
+        ),
     ],
 )
 def test_a_method_that_fails_is_named_with_the_set_and_the_line(contest, method, message):

@@ -54,7 +54,8 @@ def test_the_folder_holds_what_the_design_says(built):
 def test_a_dry_run_tells_images_and_disk_and_warns_as_the_audit_does(built, settings):
     cost, (noise, *others) = dry_run(settings())
     assert noise.startswith("test sets of 60 images: chance moves their true values by about 6 points")
-    assert others == list(few_sets(built))
+    drawn = re.compile(r"ranks: \d")  # other draws have other families
+    assert [drawn.sub("", each) for each in others] == [drawn.sub("", each) for each in few_sets(built)]
     assert dry_run(settings(set_size=100, test_sets=40))[1] == []
     images, size = (float(number.replace(",", "")) for number in re.findall(r"[\d,]+", cost))
     sets = sum(sum(sizes.values()) for sizes in built.sizes.values())

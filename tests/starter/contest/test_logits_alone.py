@@ -61,7 +61,8 @@ def test_methods_that_read_features_are_left_out(bare, settings, weights):
     assert all(abs(values[f"bare/{each}"] - values[f"tiny/{each}"]) < 0.02 for each in built.sets("test")), (
         "it is the same network, but for rounding"
     )
-    assert opened("contest").observations("test", "bare")[0].features is None
+    with pytest.raises(UnusableInput, match="features is not in needs"):
+        opened("contest").observations("test", "bare")[0].features.mean()
 
 
 def test_detectors_that_read_features_are_refused(bare, mix_settings):
