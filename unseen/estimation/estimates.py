@@ -11,6 +11,8 @@ from baselines.contract.intervals import FAR
 from starter.observing.observation import Observation
 from unseen.estimation.stream import Stream, Window
 
+INSIDE = 1.0
+"""Largest distance of a set that is inside; with features alone no other set has a level."""
 BY_CHANCE = 0.01
 """Largest probability that chance alone classes as many labelled images rightly, of a model with skill."""
 SHOWN_PAIRS = 5
@@ -98,7 +100,7 @@ class SetEstimate:
     @property
     def place(self) -> str:
         """The word for `outside`: "inside" up to 1, "near" up to 2, else "far"."""
-        if self.outside <= 1:
+        if self.outside <= INSIDE:
             return "inside"
         return "near" if self.outside <= FAR else "far"
 

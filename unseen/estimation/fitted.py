@@ -15,7 +15,7 @@ from baselines.contract.estimator import Estimator
 from baselines.contract.intervals import CONSTANTS, FAR, WITH_META_TRAIN, Remoteness, Signs, bounds, interval
 from starter.observing.observation import MetaTrain, Observation, Source
 from submission.arrays import IntArray
-from unseen.estimation.estimates import SetEstimate, fallen
+from unseen.estimation.estimates import INSIDE, SetEstimate, fallen
 from unseen.estimation.inputs import Asked
 
 METHODS = ("atc-ne-ts", "doc-ts", "cot", "cott", "cott-em", "mlls", "cbpe", "suitability")
@@ -34,8 +34,6 @@ TIED = 0.25
 """Share of labelled images with one and the same largest confidence from which on no verdict is given."""
 ENOUGH = 24
 """Smallest number of meta-train sets from which a level is promised."""
-INSIDE = 1.0
-"""Largest distance of a set from the labelled images at which features give a level."""
 WIDER = 1.1
 """How many times as wide an interval is that has no level."""
 NAMED = 5
