@@ -56,6 +56,7 @@ MODULES = {
 }
 """The modules that define the library's functions, types and errors."""
 NAMES = {name: module for module, names in MODULES.items() for name in names}
+NO_WINDOWS = "Unseen runs on Linux and macOS: on Windows, run it in WSL (docs/design/limits.md says why)"
 
 
 class Beside:
@@ -102,6 +103,8 @@ def __getattr__(name: str) -> object:
         return import_module("unseen.cli.command_line").command_line()
     if name not in NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if sys.platform == "win32":
+        raise ImportError(NO_WINDOWS)
     return getattr(import_module(NAMES[name]), name)
 
 
@@ -112,6 +115,9 @@ def __dir__() -> list[str]:
 
 def main() -> None:
     """Run the command line."""
+    if sys.platform == "win32":  # before Typer, which is another one there
+        print(f"error: {NO_WINDOWS}", file=sys.stderr)
+        sys.exit(2)
     from unseen.cli.command_line import command_line, run
 
     # PyTorch's threads sleep while they wait: threads that spin are several times slower beside others.

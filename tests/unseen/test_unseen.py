@@ -121,6 +121,14 @@ def test_importing_the_library_loads_no_library(tmp_path):
     assert started(code, tmp_path).stdout == "set()\n"
 
 
+@pytest.mark.parametrize("call", ["unseen.main()", "unseen.estimate"])
+def test_windows_is_refused_in_a_line_before_anything_is_opened(call, tmp_path):
+    windows = "import os, sys; sys.platform = 'win32'; del os.O_NONBLOCK, os.O_NOFOLLOW; import unseen; "
+    done = started(windows + call, tmp_path)
+    assert done.returncode == (2 if call == "unseen.main()" else 1)
+    assert done.stderr.splitlines()[-1].partition(": ")[2] == unseen.NO_WINDOWS
+
+
 @pytest.mark.slow
 def test_files_of_the_packages_names_break_nothing(tmp_path):
     for name in ("submission", "oracle", "leaderboard"):
