@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -149,8 +149,9 @@ def outcome(whole: Path, name: str, folder: Path) -> tuple[bool, str]:
     return accepted, text.strip().splitlines()[-1][:110]
 
 
-def main() -> None:
-    accepted, needs = {}, {"clip": "open_clip", "timm": "timm"}
+def tried() -> Iterator[tuple[str, bool, str]]:
+    """Yields each form that can be made here, True if it is accepted, and the last line that is printed."""
+    needs = {"clip": "open_clip", "timm": "timm"}
     with tempfile.TemporaryDirectory() as name:
         built = unseen.build(Path(name) / "contest", settings=SIZES, test_seed=1)
         write_archive(built, Path(name) / "contest.zip")
@@ -159,8 +160,13 @@ def main() -> None:
             if missing := [lib for word, lib in needs.items() if f" {word}" in form and not find_spec(lib)]:
                 print(f"left out  {form}: {missing[0]} is not installed")
                 continue
-            accepted[form], line = outcome(Path(name) / "archive/contest", form, Path(name) / str(number))
-            print(f"{'accepted' if accepted[form] else 'refused '}  {form}: {line}", flush=True)
+            yield form, *outcome(Path(name) / "archive/contest", form, Path(name) / str(number))
+
+
+def main() -> None:
+    accepted = {}
+    for form, accepted[form], line in tried():
+        print(f"{'accepted' if accepted[form] else 'refused '}  {form}: {line}", flush=True)
     works = accepted.pop("nothing")
     print(f"{len(accepted) - sum(accepted.values())} of {len(accepted)} forms refused")
     sys.exit(not works or any(accepted.values()))

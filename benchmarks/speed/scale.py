@@ -8,12 +8,8 @@ observe       building and observing a set over bare forward passes of as many i
 imagenet      a competition of 1,000 classes and 224 pixels, of procedural pictures: build, then predict.
 photographs   `unseen estimate` from a model and folders of photographs.
 growth        builds of 10, 100 and 1,000 small sets in one process and on local workers.
-workers       40 sets of 1,000 images in one process and on one and two local workers (UNSEEN_DATA=FOLDER).
-one-set       what a set of 500 images costs, step by step (UNSEEN_DATA=FOLDER).
-start         `import unseen`, `--help` of every command, an estimate from logits.
-UNSEEN_DATA holds cifar10.zip and weights/resnet56.safetensors; where it is not set, the embedded data and an
-untrained network take their place. Times are seconds of the processor unless a figure says otherwise. --small
-shows that it runs. --write puts figures or tables into docs/results.
+Times are seconds of the processor unless a figure says otherwise. --small shows that it runs. --write puts
+figures or tables into docs/results.
 """
 
 import argparse
@@ -35,7 +31,6 @@ import numpy as np
 import torch
 
 import unseen
-import unseen.cli
 from starter.contest.accuracy.settings import AccuracySettings
 from starter.contest.build import build
 from starter.contest.cluster import connected
@@ -44,16 +39,13 @@ from starter.data.images.imageset import ImageSet
 from starter.data.sets.recipe import CHUNK, draw_recipes
 from starter.data.sets.rendering import FromRecipe
 from starter.data.sources.glyphs.digits import CLASSES
-from starter.data.sources.sources import load_source
 from starter.models.classifiers import (
     ARCHITECTURES,
     Classifier,
-    load_classifier,
     new_network,
     save_classifier,
 )
 from starter.observing.cache import Cache
-from starter.observing.image_stats import image_stats
 from starter.observing.observation import unmet
 from starter.observing.observe import Observer, observe
 from submission import Competition
@@ -73,9 +65,8 @@ Figures = Iterator[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Used:
-    """Seconds of the clock and of processors of a process and its children, and GB of the largest of them."""
+    """Seconds of processors of a process and its children, and GB of the largest of them."""
 
-    clock: float
     processor: float
     memory: float
     text: str
@@ -83,7 +74,6 @@ class Used:
 
 def used(*words: object, folder: Path | None = None) -> Used:
     """Run `python` with these words."""
-    start = time.perf_counter()
     command = [sys.executable, *map(str, words)]
     child = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
@@ -92,8 +82,7 @@ def used(*words: object, folder: Path | None = None) -> Used:
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
         raise SystemExit(f"python {' '.join(map(str, words))} failed")
-    clock = time.perf_counter() - start
-    return Used(clock, took.ru_utime + took.ru_stime, took.ru_maxrss / 1e6, text)
+    return Used(took.ru_utime + took.ru_stime, took.ru_maxrss / 1e6, text)
 
 
 def clocked(work: Callable[[], Any]) -> tuple[Any, float]:
@@ -146,8 +135,6 @@ def observing(small: bool) -> Figures:
         what = "images a second: build and observe by openvino / bare forward passes of torch"
         yield f"{what}, {arch}, float32", f"{gain:.2f}"
 
-
-# A competition of ImageNet's size, and photographs
 
 SIDE, GRID = 224, 7
 """Pixels of a side, and coloured patches of a texture's side."""
@@ -237,104 +224,35 @@ def photographs(small: bool) -> Figures:
     yield what, f"{took.processor:.0f} s of processor time"
 
 
-def settings(sets: int, size: int, folder: Path, real: bool) -> AccuracySettings:
-    """ResNet-56 on CIFAR-10's test images, or an untrained `small` on the embedded data."""
+def settings(sets: int, folder: Path) -> AccuracySettings:
+    """Sets of 20 images for an untrained `small` on the embedded data."""
     test = max(2, sets // 10)
-    counts: Any = {"train_sets": sets - test, "val_sets": 0, "test_sets": test, "set_size": size}
-    if real and (data := os.environ.get("UNSEEN_DATA")):
-        weights = f"resnet56={data}/weights/resnet56.safetensors"
-        return AccuracySettings(source=f"{data}/cifar10.zip/test", classifiers=(weights,), **counts)
+    counts: Any = {"train_sets": sets - test, "val_sets": 0, "test_sets": test, "set_size": 20}
     path = folder / "untrained.safetensors"
     untrained = Classifier("small", "small", new_network("small", len(CLASSES)), CLASSES, *MIDDLE)
     save_classifier(untrained, path)
     return AccuracySettings(classifiers=(f"untrained={path}",), **counts)
 
 
-def arm(where: str, sets: int, size: int, real: bool) -> None:
+def arm(where: str, sets: int) -> None:
     """Build once; print seconds of this process and of each worker."""
     computed = [0.0]
     with tempfile.TemporaryDirectory() as name, connected(None if where == "none" else where) as workers:
         folder = Path(name)
-        build(folder / "contest", settings(sets, size, folder, real), 1, cluster=workers)
+        build(folder / "contest", settings(sets, folder), 1, cluster=workers)
         if workers:
             computed = list(workers.client.run(time.process_time).values())
     print(json.dumps([time.process_time(), *computed]))
-
-
-def built(where: str, sets: int, size: int, real: bool) -> tuple[float, Used]:
-    """Seconds of the client and the busiest worker, one after the other; and all that was used."""
-    took = used(__file__, "arm", where, sets, size, int(real))
-    client, *workers = json.loads(took.text.splitlines()[-1])
-    return client + max(workers), took
 
 
 def growth(small: bool) -> Iterator[dict[str, object]]:
     ways = {"none": "one process", "local:2": "two workers", "local:4": "four workers"}
     for where in ["none"] if small else ways:
         for sets in (10,) if small else (10, 100, 1000):
-            computed, took = built(where, sets, 20, False)
+            took = used(__file__, "arm", where, sets)
+            client, *workers = json.loads(took.text.splitlines()[-1])
+            computed = client + max(workers)
             yield {"where": ways[where], "sets": sets, "computed, s": computed, "memory, GB": took.memory}
-
-
-def workers(small: bool) -> Figures:
-    sets, size = (4, 20) if small else (40, 1000)
-    found = {where: built(where, sets, size, True) for where in ("none", "local:1", "local:2")}
-    computed = {where: seconds for where, (seconds, _) in found.items()}
-    clock = {where: took.clock for where, (_, took) in found.items()}
-    for what, times in (("computed", computed), ("by the clock", clock)):
-        faster, longer = times["none"] / times["local:2"], times["local:1"] / times["none"] - 1
-        about = f"40 sets of 1,000, {what}: one process / two workers; one worker more than none"
-        yield about, f"{faster:.2f}; {100 * longer:.0f} %"
-
-
-def one_set(small: bool) -> Iterator[dict[str, object]]:
-    size = 100 if small else 500
-    with tempfile.TemporaryDirectory() as name:
-        asked = settings(40, size, Path(name), True)
-        splits = load_source(asked.source, 0)
-        observer = Observer(load_classifier(asked.classifiers[0], splits.classes), Cache(Path(name)))
-        recipes = draw_recipes("default", 2 if small else 4, 0, size)
-        times = [steps(FromRecipe(recipe, splits.meta_base), observer) for recipe in recipes][1:]
-    for step in times[0]:
-        middle = 1000 * statistics.median(each[step] for each in times)
-        yield {"step of a set of 500 images": step, "computed": f"{middle:,.0f} ms"}
-
-
-def steps(rendering: FromRecipe, observer: Observer) -> dict[str, float]:
-    """Seconds of each step of a set."""
-    chunks, rendered = clocked(lambda: list(rendering.chunks()))
-    arrays = observer.compute(rendering, ("logits", *NEEDS))
-    keys = {part: observer.key(part, rendering) for part in arrays}
-    return {
-        "render": rendered,
-        "forward passes": clocked(lambda: [observer.classifier(chunk) for chunk in chunks])[1],
-        "image statistics": clocked(lambda: [image_stats(chunk) for chunk in chunks])[1],
-        "write": clocked(lambda: [observer.cache.store(part, keys[part], arrays[part]) for part in keys])[1],
-    }
-
-
-def start(small: bool) -> Iterator[dict[str, object]]:
-    rng = np.random.default_rng(0)
-    labels = rng.integers(10, size=20_000)
-    logits = (2 * (rng.normal(size=(20_000, 10)) + 2 * np.eye(10)[labels])).astype(np.float32)
-    given = {"val": logits[:10_000], "labels": labels[:10_000], "today": logits[10_000:] / 2}
-    estimate = ("--logits", "val.npy", "--labels", "labels.npy", "--unlabelled", "today.npy")
-    names = [] if small else list(unseen.cli.COMMANDS)
-    ways: dict[str, tuple[str, ...]] = {
-        "python": ("-c", ""),
-        "import unseen": ("-c", "import unseen"),
-        "unseen --help": ("-m", "unseen", "--help"),
-        "unseen estimate": ("-m", "unseen", "estimate", *estimate),
-        **{f"unseen {name} --help": ("-m", "unseen", *name.split(), "--help") for name in names},
-    }
-    with tempfile.TemporaryDirectory() as name:
-        for file, values in given.items():
-            np.save(Path(name) / f"{file}.npy", values)
-        for what, words in ways.items():
-            seconds = [used(*words, folder=Path(name)).processor for _ in range(1 if small else 3)]
-            yield {"what": f"`{what}`", "processor, s": statistics.median(seconds)}
-    again = [clocked(partial(unseen.estimate, *given.values()))[1] for _ in range(3)]
-    yield {"what": "`unseen.estimate`, again", "processor, s": statistics.median(again[1:])}
 
 
 FIGURES = {
@@ -342,35 +260,27 @@ FIGURES = {
     "observe": observing,
     "imagenet": imagenet,
     "photographs": photographs,
-    "workers": workers,
-}
-TABLES = {
-    "growth": (growth, "speed-growth"),
-    "one-set": (one_set, "scaling-set"),
-    "start": (start, "speed-startup"),
 }
 
 
 def main() -> None:
     """Measure and print."""
     if sys.argv[1:2] == ["arm"]:
-        where, sets, size, real = sys.argv[2:]
-        return arm(where, int(sets), int(size), bool(int(real)))
+        return arm(sys.argv[2], int(sys.argv[3]))
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("name", choices=[*FIGURES, *TABLES])
+    parser.add_argument("name", choices=[*FIGURES, "growth"])
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     command = f"OMP_NUM_THREADS=1 python benchmarks/speed/scale.py {options.name}"
     lines: list[dict[str, Any]] = []
-    if options.name in TABLES:
-        measure, table = TABLES[options.name]
-        for line in measure(options.small):
+    if options.name == "growth":
+        for line in growth(options.small):
             print(*(f"{each:.2f}" if isinstance(each, float) else each for each in line.values()), flush=True)
             lines.append(line)
         if options.write:
-            pages.record(table, lines, command=command)
+            pages.record("speed-growth", lines, command=command)
         return
     for what, figure in FIGURES[options.name](options.small):
         print(f"{what}: {figure}", flush=True)

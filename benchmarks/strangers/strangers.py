@@ -1,14 +1,9 @@
 """Which words `unseen estimate` may print: its promises on shifts that chose nothing in the kit.
 
-    python benchmarks/strangers/strangers.py [--write]
-
-Families, then a line for each evidence: logits; with features; with a second model; with 50 labels of each
-set. With another checkout first in PYTHONPATH its code judges the same sets. Ten minutes on two cores.
+From logits; with features; with a second model; with 50 labels of each set. release.py prints all of it.
 """
 
-import sys
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,9 +12,6 @@ import tasks
 import unseen
 from unseen.estimation.budget import answered
 from unseen.estimation.estimation import Estimation
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "results"))
-import pages
 
 MAKERS = {"tables": tasks.table, "digits": tasks.digits, "classes": tasks.clouds}
 MAKERS |= {"made-up logits": tasks.made_up, "saturated": tasks.table}
@@ -95,20 +87,10 @@ def summed(lines: pd.DataFrame) -> dict[str, object]:
     return rates(known) | means | {"least there": least}
 
 
-def main() -> None:
-    """Make, judge, print."""
+def all_lines() -> pd.DataFrame:
+    """What the kit says of all sets."""
     counts = {"classes": 4, "tables": 12, "digits": 2, "made-up logits": 2, "saturated": 2}
     jobs = [(group, number) for group, count in counts.items() for number in reversed(range(count))]
     with ProcessPoolExecutor(2) as pool:
         found = pool.map(judged, *zip(*jobs, strict=True))
-        lines = pd.DataFrame([line for each in found for line in each])
-    for key, part in lines.groupby(["from", "group", "family"], sort=False):
-        print(*key, *(f"{name} {value:.2f}" for name, value in rates(part).items()), sep="  ")
-    sums = [{"from": way, **summed(part)} for way, part in lines.groupby("from", sort=False)]
-    print(pd.DataFrame(sums).round(3).to_string(index=False))
-    if "--write" in sys.argv:
-        pages.record("strangers", sums)
-
-
-if __name__ == "__main__":
-    main()
+        return pd.DataFrame([line for each in found for line in each])

@@ -54,7 +54,8 @@ def look(models: list[Pipeline], rows: Rows, labels: Rows, digits: int = 12) -> 
 def kinds(group: str, seed: int) -> dict[str, ClassifierMixin]:
     """The models of a group."""
     if group == "saturated":
-        return {"NB": GaussianNB(), "NB rounded": GaussianNB(), "ten trees": RandomForestClassifier(10)}
+        trees = RandomForestClassifier(10, random_state=seed)
+        return {"NB": GaussianNB(), "NB rounded": GaussianNB(), "ten trees": trees}
     if group.endswith("classes"):
         return {"LDA": LinearDiscriminantAnalysis()}
     return {

@@ -99,7 +99,7 @@ def estimate(  # noqa: PLR0913
     known = read_logits(table, probabilities)
     n, k = known.shape
     classes = classes or table.columns
-    truth = read_labels(in_order_of(read(labels, "labels"), table.index, table.what), n, k, classes)
+    truth = read_labels(in_order_of(read(labels, "labels", "labels"), table.index, table.what), n, k, classes)
     if len(classes) not in (0, k):
         raise UnusableInput(f"{len(classes)} classes are named, but the logits have {k} columns: name each")
     if not (called := by_name(unlabelled)):
@@ -141,7 +141,8 @@ def _with_features_of(
     columns: tuple[str, ...] = ()
     width: int | None = None
     for each, values, table in zip(seen, beside(features, named, "features"), tables, strict=True):
-        given = class_columns(read(values, f"the features of {each.set_name}"), columns, labelled=not found)
+        given = read(values, f"the features of {each.set_name}", "features")
+        given = class_columns(given, columns, labelled=not found)
         read_values = read_features(in_order_of(given, table.index, "the logits"), (len(each), width))
         columns = given.columns
         width = read_values.shape[1]

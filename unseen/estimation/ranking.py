@@ -238,7 +238,7 @@ def rank(
         raise UnusableInput(f"{len(names)} classes are named, but the logits have {k} columns: name each")
     new = {name: new[name] for name in known}
     predicted, _, _ = _predictions(new, "unlabelled", tuple(classes) or first.columns, probabilities, k)
-    ordered = in_order_of(read(labels, "labels"), first.index, first.what)
+    ordered = in_order_of(read(labels, "labels", "labels"), first.index, first.what)
     truth = read_labels(ordered, n=seen.shape[1], k=k, classes=tuple(classes) or first.columns)
     accuracies = (seen == truth).mean(axis=1)
     return Ranking(tuple(known), accuracies, predicted, names, keep=keep)

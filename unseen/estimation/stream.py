@@ -72,7 +72,7 @@ def cut(name: str, images: int, size: int | None, by: Any = None) -> dict[str, I
         parts = np.split(np.arange(images), range(size, images - (size - 1) // 2, size))
         return {f"{name} {rows[0]}-{rows[-1]}": rows for rows in parts}
     rows_of = dict[str, list[int]]()
-    for row, key in enumerate(_read_keys(read(by, f"--by of {name}"), name, images)):
+    for row, key in enumerate(_read_keys(read(by, f"--by of {name}", "key"), name, images)):
         rows_of.setdefault(key, []).append(row)
     windows: list[tuple[str, list[int]]] = []
     for key in sorted(rows_of, key=natural):

@@ -65,11 +65,11 @@ class Given:
     index: pd.Index | None = None  # names of the rows of something of pandas, or of a file that has them
 
 
-def read(given: Any, what: str) -> Given:
-    """Returns what a file holds, or what is given, with the names of a table's columns."""
+def read(given: Any, what: str, kind: str = "logits") -> Given:
+    """Returns what a file of a kind holds, or what is given, with the names of a table's columns."""
     if isinstance(given, Path | str):
         path = Path(given)
-        values = _read_file(path, what)
+        values = _read_file(path, kind)
         index = getattr(values, "index", None)
         saved = None if isinstance(index, pd.RangeIndex) else index
         return Given(str(path), values, _column_names(values), index=saved)
@@ -83,24 +83,24 @@ def _column_names(values: Any) -> tuple[str, ...]:
     return names if all(isinstance(name, str) for name in names) else ()
 
 
-def _read_file(path: Path, what: str) -> Any:
+def _read_file(path: Path, kind: str) -> Any:
     """Returns what a file holds, read as its ending says."""
     ending = path.suffix.lower()
     if ending == ".npz":
-        return _read_npz(path, what)
+        return _read_npz(path, kind)
     if ending in (".csv", ".tsv", ".txt"):
-        return _read_text(path, what)
+        return _read_text(path, kind)
     if ending in OTHER_FILES:
         raise UnusableInput(f"{path}: give .npy, .npz or .csv; for a {ending} file use {OTHER_FILES[ending]}")
     return read_npy(path)
 
 
-def _read_npz(path: Path, what: str) -> np.ndarray:
-    """Returns the only array in a file, or the one that is called as `what`."""
+def _read_npz(path: Path, kind: str) -> np.ndarray:
+    """Returns the only array in a file, or the one that is called as its kind."""
     try:
         with np.load(path, allow_pickle=False) as archive:
             names = archive.files
-            called = [name for name in names if name.casefold() in ARRAY_NAMES.get(what, (what,))]
+            called = [name for name in names if name.casefold() in ARRAY_NAMES.get(kind, (kind,))]
             chosen = names if len(names) == 1 else called
             if len(chosen) == 1:
                 array: np.ndarray = archive[chosen[0]]
@@ -108,7 +108,7 @@ def _read_npz(path: Path, what: str) -> np.ndarray:
     except Exception as error:  # a damaged file makes NumPy raise whatever it meets
         raise unusable(path, f"not an .npz file that can be read ({why(error)})") from error
     raise UnusableInput(
-        f"{path} holds the arrays {', '.join(names) or 'none'}: leave one in it, or call one {what!r}"
+        f"{path} holds the arrays {', '.join(names) or 'none'}: leave one in it, or call one {kind!r}"
     )
 
 
@@ -118,10 +118,10 @@ ARRAY_NAMES = {
     "labels": ("labels", "label", "targets", "target", "y", "y_true"),
     "features": ("features", "feature", "embeddings", "embedding", "penultimate"),
 }
-"""Names of arrays in an .npz file with several, in lower case, by what is wanted."""
+"""Names of arrays in an .npz file with several, in lower case, by the kind that is wanted."""
 
 
-def _read_text(path: Path, what: str) -> Any:
+def _read_text(path: Path, kind: str) -> Any:
     """Returns the table in a text file, or its only column.
 
     A first line of texts above numbers is the heading, the names of the columns; one that counts the columns,
@@ -137,7 +137,7 @@ def _read_text(path: Path, what: str) -> Any:
         )
     except (OSError, ValueError) as error:
         raise unusable(path, f"no table that can be read ({why(error)})") from error
-    missing = () if what == "labels" else MISSING  # a class may be called None
+    missing = () if kind == "labels" else MISSING  # a class may be called None
     body = body.apply(_numbers_where_possible, missing=missing)
     if heading and len(first) == body.shape[1]:
         body.columns = _names(first)
@@ -240,6 +240,8 @@ def class_columns(given: Given, classes: Sequence[str], labelled: bool) -> Given
     """
     if not given.columns:
         return given
+    if twice := [name for name in given.columns if given.columns.count(name) > 1]:
+        raise UnusableInput(f"{given.what} has the column {twice[0]!r} twice: name each column once")
     if classes and {*classes} <= {*given.columns}:
         others = tuple(name for name in given.columns if name not in classes)
         return replace(given, values=given.values[[*classes]], columns=tuple(classes), others=others)

@@ -88,8 +88,8 @@ def test_an_archives_only_array_is_read_or_the_one_that_is_called_so(tmp_path):
     np.savez(tmp_path / "several.npz", Logits=LOGITS, labels=LABELS, ids=LABELS)
     np.savez(tmp_path / "unknown.npz", a=LOGITS, b=LABELS)
     for file in ("one.npz", "several.npz"):
-        np.testing.assert_array_equal(read(tmp_path / file, "logits").values, LOGITS)
-    np.testing.assert_array_equal(read(tmp_path / "several.npz", "labels").values, LABELS)
+        np.testing.assert_array_equal(read(tmp_path / file, "the set today").values, LOGITS)
+    np.testing.assert_array_equal(read(tmp_path / "several.npz", "labels", "labels").values, LABELS)
     with pytest.raises(UnusableInput, match="holds the arrays a, b: leave one in it, or call one 'logits'"):
         read(tmp_path / "unknown.npz", "logits")
 
