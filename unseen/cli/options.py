@@ -31,8 +31,11 @@ def _opened(context: Context, folder: Path) -> "Competition":
     return folder if context.resilient_parsing else Competition.open(unpacked(folder))  # type: ignore[return-value]
 
 
-def use_networks(context: Context, networks: list[str]) -> list[str]:
-    """Make networks of the user's own, each a module:function, known by their names; return them."""
+def use_networks(context: Context, networks: Any) -> list[str]:
+    """Make networks of the user's own, each a module:function, known by their names; return them.
+
+    Typer takes the type list[str] of a parameter here for a class, in Python 3.10.
+    """
     if networks and not context.resilient_parsing:
         from starter.models.classifiers import use_network
 
