@@ -142,6 +142,7 @@ import contextlib, io, sys, unseen
 def loaded(*names):
     return [name for name in names if name in sys.modules]
 
+assert not loaded("numpy", "typer", "submission", "pandas")
 sys.argv = ["unseen", "--help"]
 with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
     unseen.main()
