@@ -393,8 +393,9 @@ def _changed(path: Path) -> UnusableInput:
 
 
 def _problem(error: ValidationError) -> str:
-    """Returns the first problem with a description, on one line of at most 300 characters."""
-    found = error.errors(include_url=False)[0]
+    """Returns the problem with its version, or the first one, on one line of at most 300 characters."""
+    problems = error.errors(include_url=False)
+    found = next((each for each in problems if each["loc"] == ("version",)), problems[0])
     field = ".".join(map(str, found["loc"]))
     form = found["input"]
     if field == "version" and type(form) is int and 1 <= form <= 99:
