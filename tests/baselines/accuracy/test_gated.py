@@ -7,8 +7,6 @@ import pytest
 from scipy.special import expit, logit
 
 from baselines.accuracy.evidence import Reading
-from baselines.accuracy.gate import ALONE as LONE_VOTES
-from baselines.accuracy.gate import WITH_REFEREE, WITHOUT_CLASSIFIER, Votes
 from baselines.accuracy.gated import (
     BOTH,
     Examples,
@@ -16,7 +14,6 @@ from baselines.accuracy.gated import (
     Regression,
     estimates,
     fit_regressions,
-    for_several_operations,
     logistic,
 )
 from baselines.contract.conformance import example_meta_train, example_observation
@@ -91,30 +88,6 @@ def test_intervals_are_those_of_left_out_operations(fitted, name):
     low, high = fitted[name].predict_interval([seen for seen, _ in fresh], 0.9).T
     assert ((low <= truth) & (truth <= high)).mean() >= 0.7
     assert (high - low).max() < 0.6
-
-
-def test_a_far_worse_regression_of_the_classifier_has_no_vote(fitted):
-    assert [fitted[name].gate_.votes for name in METAS] == [LONE_VOTES, WITH_REFEREE]
-    rng = np.random.default_rng(0)
-    heated = [replace(each, logits=each.logits * rng.choice([0.1, 1, 10])) for each in META.sets]
-    assert Gated().fit(replace(META, sets=heated)).gate_.votes == WITHOUT_CLASSIFIER
-
-
-SEVERAL = [frozenset(f"{i} {name}" for name in each for i in range(4)) for each in META.families]
-"""Four operations a set; blocks take every sixth in the alphabet, and so leave out the same sets."""
-
-
-def test_where_every_set_has_several_operations_all_others_vote_and_the_regression_counts_less(fitted):
-    """The same sets are left out, but of the operations of a new set none is known."""
-    found = Gated().fit(replace(META, families=SEVERAL)).gate_.votes
-    assert found == Votes(WITH_REFEREE.far, WITH_REFEREE.far)
-    gates = [fitted["alone"].gate_, Gated().fit(replace(ALONE, families=SEVERAL)).gate_]
-    np.testing.assert_array_equal(gates[0].known, gates[1].known)
-    shares = [expit(gate.known @ gate.weights).mean() for gate in gates]
-    assert shares[1] > shares[0] + 0.1
-    errors = {"cott": np.array([0.1, 0.2]), "classifier": np.array([0.3, -0.1])}
-    more = for_several_operations(errors, 4)
-    assert (more["cott"].tolist(), more["classifier"].tolist()) == ([0.1, 0.2], [0.6, -0.2])
 
 
 def test_sets_without_known_labels_or_operations_are_learnt_from_too():
