@@ -39,6 +39,8 @@ OF_SOURCE = 0.6
 """Number of such copies of the source, for each meta-train set."""
 FEW = 0.6
 """Largest share of the source's classes in a copy."""
+IMAGES = 500
+"""Largest number of images of a meta-train set that are learnt from; of a larger one they are drawn."""
 BLOCKS = 6
 """Number of blocks of operations that are left out in turn."""
 REFIT = 0.95
@@ -166,7 +168,7 @@ class Gated(Estimator):
         correct: list[BoolArray] = []
         of: list[int] = []
         for i in progress(range(-1, len(meta.sets)), "read sets", unit="sets"):
-            seen, right, labels = _labelled(meta, i)
+            seen, right, labels = _labelled(meta, i, rng)
             copies = round(OF_SOURCE * len(meta.sets)) if i < 0 else COPIES
             for rows in (np.arange(len(right)), *rows_of_few_classes(labels, copies, most, rng)):
                 readings.append(self.reader_.read(seen.take(rows)))
@@ -210,11 +212,18 @@ class Gated(Estimator):
         self.gate_ = Gate(**state["gate"])
 
 
-def _labelled(meta: MetaTrain, i: int) -> tuple[Observation, BoolArray, IntArray | None]:
+def _labelled(
+    meta: MetaTrain, i: int, rng: np.random.Generator
+) -> tuple[Observation, BoolArray, IntArray | None]:
     """Returns meta-train set i, or the source for -1: what is seen, what is right, classes if known."""
     if i < 0:
         return meta.source.observation, meta.source.correct, meta.source.labels
-    return meta.sets[i], meta.correct[i], meta.labels[i] if meta.labels else None
+    seen, right = meta.sets[i], meta.correct[i]
+    labels = meta.labels[i] if meta.labels else None
+    if len(right) <= IMAGES:
+        return seen, right, labels
+    rows = rng.choice(len(right), IMAGES, replace=False)
+    return seen.take(rows), right[rows], None if labels is None else labels[rows]
 
 
 def rows_of_few_classes(

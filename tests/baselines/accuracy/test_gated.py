@@ -9,6 +9,7 @@ from scipy.special import expit, logit
 from baselines.accuracy.evidence import Reading
 from baselines.accuracy.gated import (
     BOTH,
+    IMAGES,
     Examples,
     Gated,
     Regression,
@@ -94,6 +95,15 @@ def test_sets_without_known_labels_or_operations_are_learnt_from_too():
     unknown = replace(META, labels=(), families=[frozenset()] * len(META.sets))
     found = Gated().fit(unknown).predict(META.sets)
     assert np.abs(found - META.targets).mean() < 0.1
+
+
+def test_of_large_sets_some_images_are_learnt_from():
+    large = example_meta_train(sets=6, n=IMAGES + 100)
+    learnt = Gated().fit(large)._examples(large)
+    first = np.searchsorted(learnt.of, np.arange(6))
+    assert [len(learnt.correct[row]) for row in first] == [IMAGES] * 6
+    off = np.abs(learnt.accuracies[first] - large.targets)
+    assert 0 < off.max() < 0.05
 
 
 def test_sets_of_two_classes_have_no_copies():
