@@ -12,7 +12,6 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from baselines.accuracy.evidence import TINY
-from baselines.contract.intervals import FAR, nearest
 from submission.arrays import BoolArray, FloatArray, IntArray
 
 LIMIT = 3.0
@@ -21,40 +20,10 @@ WIDTH = 0.02
 """Error, a fraction, below which the loss is about quadratic, and above which it is about linear."""
 RIDGE = 0.00075
 """Penalty on the mean square of the gate's weights."""
-POOR = 2.0
-"""The classifier's own regression has no vote if its median error is so many times that of both networks'."""
+VOTES = ("classifier", "agreement_adapted", "both")
+"""Estimates in the median against COTT; without a referee the classifier's regression stands alone."""
 Named = Mapping[str, FloatArray]
 """Estimates of m sets, or their errors, by name, (m,) each."""
-
-
-@dataclass(frozen=True)
-class Votes:
-    """Names of the estimates in the median against COTT, for sets near to those learnt from, or far."""
-
-    near: tuple[str, ...]
-    far: tuple[str, ...]
-
-    @classmethod
-    def of(cls, errors: Named, operations: int) -> "Votes":
-        """Returns the votes by the errors on left-out sets, and the fewest operations that a set has."""
-        # Sets of several operations are not near to a new one: those left out are but a part of its.
-        if "both" not in errors:
-            return ALONE
-        alone, both = (np.median(np.abs(errors[name])) for name in ("classifier", "both"))
-        if alone > POOR * both:
-            return WITHOUT_CLASSIFIER
-        return WITH_REFEREE if operations == 1 else cls(WITH_REFEREE.far, WITH_REFEREE.far)
-
-
-ALONE = Votes(near=("classifier",), far=("classifier",))
-"""Votes without a referee: of the one regression."""
-WITH_REFEREE = Votes(
-    near=("classifier", "agreement_adapted", "both"),
-    far=("classifier", "agreement_adapted", "agreement", "cott_referee", "both"),
-)
-"""Votes with a referee: far from the sets learnt from all estimates count, since regressions may be wrong."""
-WITHOUT_CLASSIFIER = Votes(near=("agreement", "both"), far=("agreement", "both"))
-"""Votes with a referee if the classifier's own regression is poor, as where its confidences mean nothing."""
 
 
 @dataclass(frozen=True)
@@ -77,26 +46,21 @@ class Scale:
 
 @dataclass(frozen=True)
 class Gate:
-    """The weight of COTT, a function of a set's row (`Scale.rows`), and who votes against it."""
+    """The weight of COTT, a function of a set's row (`Scale.rows`)."""
 
     weights: FloatArray  # intercept and weights of the log-odds of COTT's share, (1 + p,)
-    known: FloatArray  # rows of the sets learnt from, (m, 1 + p)
-    usual: float  # usual distance of a left-out set from these (`nearest`)
-    votes: Votes
 
     @classmethod
-    def fit(cls, rows: FloatArray, errors: Named, usual: float, votes: Votes) -> "Gate":
+    def fit(cls, rows: FloatArray, errors: Named) -> "Gate":
         """Returns the gate with the smallest `loss`, by the rows (m, 1 + p) and errors of m sets."""
-        given = (rows, errors["cott"], median_of(errors, votes.near))
+        given = (rows, errors["cott"], median(errors))
         best = minimize(loss, np.zeros(rows.shape[1]), args=given, jac=True, method="L-BFGS-B")
-        return cls(best.x, rows, usual, votes)
+        return cls(best.x)
 
     def mix(self, rows: FloatArray, estimates: Named) -> FloatArray:
         """Returns the weighed means (m,) of COTT and the median by rows (m, 1 + p), or their errors."""
         share = expit(rows @ self.weights)
-        far = nearest(rows, self.known) > FAR * self.usual
-        near_median, far_median = (median_of(estimates, names) for names in (self.votes.near, self.votes.far))
-        return share * estimates["cott"] + (1 - share) * np.where(far, far_median, near_median)
+        return share * estimates["cott"] + (1 - share) * median(estimates)
 
 
 def loss(
@@ -118,9 +82,9 @@ def loss(
     return float(value), gradient
 
 
-def median_of(estimates: Named, names: tuple[str, ...]) -> FloatArray:
-    """Returns the median (m,) of the named estimates of each set."""
-    return np.median([estimates[name] for name in names], axis=0)
+def median(estimates: Named) -> FloatArray:
+    """Returns the median (m,) of the estimates that vote."""
+    return np.median([estimates[name] for name in VOTES if name in estimates], axis=0)
 
 
 def at(estimates: Named, rows: IntArray | BoolArray) -> Named:

@@ -9,15 +9,14 @@
 5. What is learnt from is the source, the meta-train sets, and copies of these with few of their classes.
 6. Blocks of operations are left out in turn, so that each estimate has an error on sets of operations that
    its regressions have not seen.
-7. By these errors it is decided which estimates vote in a median; far from the sets learnt from more do.
-8. A gate learns from the same errors how much COTT counts beside that median, by signs of the set that say
-   whether it has few classes or is distorted (`gate.py`).
-9. The prediction is the mean of COTT and the median that the gate weighs.
-10. Intervals come from the errors of the gates and regressions that were fitted without a block.
+7. A gate learns from these errors how much COTT counts beside the median of the regressions and the referee's
+   agreement, by signs of the set that say whether it has few classes or is distorted (`gate.py`).
+8. The prediction is the mean of COTT and the median that the gate weighs.
+9. Intervals come from the errors of the gates and regressions that were fitted without a block.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -26,10 +25,10 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from baselines.accuracy.evidence import TINY, Reader, Reading
-from baselines.accuracy.gate import Gate, Named, Scale, Votes, at
+from baselines.accuracy.gate import Gate, Named, Scale, at
 from baselines.contract.estimator import Estimator
 from baselines.contract.families import blocks
-from baselines.contract.intervals import USUAL, CrossConformal, Remoteness, nearest
+from baselines.contract.intervals import CrossConformal, Remoteness
 from starter.observing.observation import IMAGE_STATS, MetaTrain, Observation
 from submission.arrays import BoolArray, FloatArray, IntArray
 from submission.progress import progress
@@ -40,6 +39,8 @@ OF_SOURCE = 0.6
 """Number of such copies of the source, for each meta-train set."""
 FEW = 0.6
 """Largest share of the source's classes in a copy."""
+IMAGES = 500
+"""Largest number of images of a meta-train set that are learnt from; of a larger one they are drawn."""
 BLOCKS = 6
 """Number of blocks of operations that are left out in turn."""
 REFIT = 0.95
@@ -145,19 +146,14 @@ class Gated(Estimator):
         self.reader_ = Reader.of(meta.source)
         examples = self._examples(meta)
         left_out = [Block.of(examples, fold.test) for fold in blocks(meta.families, BLOCKS)]
-        operations = min((len(each) for each in meta.families if each), default=1)
         errors = errors_on_new_operations(left_out)
-        votes = Votes.of(errors, operations)
-        errors = for_several_operations(errors, operations)
 
         self.regressions_ = fit_regressions(examples)
         self.scale_ = Scale.of(examples.signs)
         rows = self.scale_.rows(examples.signs)
-        apart = [nearest(rows[each.sets], rows[~each.inside]) for each in left_out]
-        usual = float(np.quantile(np.concatenate(apart), USUAL))
-        self.gate_ = Gate.fit(rows, errors, usual, votes)
+        self.gate_ = Gate.fit(rows, errors)
 
-        gates = [Gate.fit(rows[~each.inside], at(errors, ~each.inside), usual, votes) for each in left_out]
+        gates = [Gate.fit(rows[~each.inside], at(errors, ~each.inside)) for each in left_out]
         self._left_out = [(each.regressions, gate) for each, gate in zip(left_out, gates, strict=True)]
         self._residuals = [
             np.abs(gate.mix(rows[each.sets], at(each.errors, each.sets)))
@@ -172,7 +168,7 @@ class Gated(Estimator):
         correct: list[BoolArray] = []
         of: list[int] = []
         for i in progress(range(-1, len(meta.sets)), "read sets", unit="sets"):
-            seen, right, labels = _labelled(meta, i)
+            seen, right, labels = _labelled(meta, i, rng)
             copies = round(OF_SOURCE * len(meta.sets)) if i < 0 else COPIES
             for rows in (np.arange(len(right)), *rows_of_few_classes(labels, copies, most, rng)):
                 readings.append(self.reader_.read(seen.take(rows)))
@@ -213,15 +209,21 @@ class Gated(Estimator):
         self.reader_ = Reader(**state["reader"])
         self.regressions_ = {name: Regression(**each) for name, each in state["regressions"].items()}
         self.scale_ = Scale(**state["scale"])
-        gate = Gate(**state["gate"])
-        self.gate_ = replace(gate, votes=Votes(**state["gate"]["votes"]))
+        self.gate_ = Gate(**state["gate"])
 
 
-def _labelled(meta: MetaTrain, i: int) -> tuple[Observation, BoolArray, IntArray | None]:
+def _labelled(
+    meta: MetaTrain, i: int, rng: np.random.Generator
+) -> tuple[Observation, BoolArray, IntArray | None]:
     """Returns meta-train set i, or the source for -1: what is seen, what is right, classes if known."""
     if i < 0:
         return meta.source.observation, meta.source.correct, meta.source.labels
-    return meta.sets[i], meta.correct[i], meta.labels[i] if meta.labels else None
+    seen, right = meta.sets[i], meta.correct[i]
+    labels = meta.labels[i] if meta.labels else None
+    if len(right) <= IMAGES:
+        return seen, right, labels
+    rows = rng.choice(len(right), IMAGES, replace=False)
+    return seen.take(rows), right[rows], None if labels is None else labels[rows]
 
 
 def rows_of_few_classes(
@@ -278,12 +280,6 @@ def errors_on_new_operations(left_out: Sequence[Block]) -> Named:
         name: np.average([block.errors[name] for block in left_out], axis=0, weights=weights)
         for name in left_out[0].errors
     }
-
-
-def for_several_operations(errors: Named, operations: int) -> Named:
-    """Returns the errors that the gate learns from: for sets of m operations the classifier's by m**0.5."""
-    # Those of a new set are all new, not only those left out; each is taken to add an independent error.
-    return {**errors, "classifier": errors["classifier"] * operations**0.5}
 
 
 def _table(reading: Reading, columns: tuple[str, ...]) -> FloatArray:

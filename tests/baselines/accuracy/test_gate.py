@@ -1,4 +1,4 @@
-"""The gate of gated: its loss, which estimate it believes, and who votes."""
+"""The gate of gated: its loss, and which estimate it believes."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import check_grad
 from scipy.special import expit
 
-from baselines.accuracy.gate import ALONE, WITH_REFEREE, WITHOUT_CLASSIFIER, Gate, Scale, Votes, loss
-
-NAMES = ("cott", *WITH_REFEREE.far)
+from baselines.accuracy.gate import VOTES, Gate, Scale, loss
 
 
 def test_the_gate_learns_which_estimate_to_believe():
@@ -18,7 +16,7 @@ def test_the_gate_learns_which_estimate_to_believe():
     believed = numbers[:, 1] > 0
     estimates = {"cott": np.where(believed, truth, 0.5), "classifier": np.where(believed, 0.5, truth)}
     errors = {name: values - truth for name, values in estimates.items()}
-    gate = Gate.fit(numbers, errors, 0.0, ALONE)
+    gate = Gate.fit(numbers, errors)
     clear = np.abs(numbers[:, 1]) > 0.5
     assert np.abs(gate.mix(numbers, estimates) - truth)[clear].mean() < 0.05
 
@@ -35,15 +33,14 @@ def test_the_loss_is_the_papers_and_its_gradient_is_its_slope():
 
 
 @given(st.integers(0, 10_000), st.integers(1, 6))
-def test_the_answer_lies_between_cott_and_the_median_of_near_or_far(seed, m):
+def test_the_answer_lies_between_cott_and_the_median_of_those_that_vote(seed, m):
     rng = np.random.default_rng(seed)
-    estimates = {name: rng.random(m) for name in NAMES}
-    for distance, votes in ((1.9, WITH_REFEREE.near), (2.1, WITH_REFEREE.far)):
-        gate = Gate(rng.normal(size=3) * 10, np.zeros((1, 3)), 1.0, WITH_REFEREE)
-        rows = rng.permuted(np.tile([distance, 0, 0], (m, 1)), axis=1)
+    estimates = {name: rng.random(m) for name in ("cott", "agreement", *VOTES)}
+    for votes in (VOTES, ("classifier",)):
+        known = {name: estimates[name] for name in ("cott", *votes)}
+        found = Gate(rng.normal(size=3) * 10).mix(rng.normal(size=(m, 3)), known)
         median = np.median([estimates[name] for name in votes], axis=0)
         ends = np.sort([estimates["cott"], median], axis=0)
-        found = gate.mix(rows, estimates)
         assert (ends[0] - 1e-12 <= found).all()
         assert (found <= ends[1] + 1e-12).all()
 
@@ -52,13 +49,3 @@ def test_signs_are_cut_three_deviations_from_the_mean():
     signs = np.array([[0.0, 5.0], [2.0, 5.0]])
     rows = Scale.of(signs).rows(np.array([[2.0, 5.0], [9.0, 4.0]]))
     assert rows.tolist() == [[1, 1, 0], [1, 3, -3]]
-
-
-def test_votes_go_by_the_errors_and_by_the_operations_of_a_set():
-    errors = {name: np.array([0.1, -0.1, 0.3]) for name in NAMES}
-    assert Votes.of(errors, 1) == WITH_REFEREE
-    assert Votes.of(errors, 2) == Votes(WITH_REFEREE.far, WITH_REFEREE.far)
-    poor = {**errors, "classifier": np.array([0.21, -0.21, 0.1])}
-    assert Votes.of(poor, 1) == Votes.of(poor, 2) == WITHOUT_CLASSIFIER
-    assert Votes.of({**errors, "classifier": np.array([0.19, -0.19, 9])}, 1) == WITH_REFEREE
-    assert Votes.of({name: errors[name] for name in ("cott", "classifier")}, 2) == ALONE
