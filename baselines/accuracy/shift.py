@@ -80,7 +80,7 @@ class Labelled:
             distance=float(self._distances(every, weights, confidences, None)[0]),
             moved=float(np.sqrt(max(moved, 0.0))),
             outside=ratio,
-            scale=self._scale(some, usual[0]),
+            scale=self._scale(some, weights, usual[0]),
         )
 
     def _usual(self, n: int) -> FloatArray:
@@ -109,13 +109,13 @@ class Labelled:
             moved = frechet_distance(_moments(own[rows], weights[rows]), Moments.of(features))
         return np.array([apart / max(known.std(), TINY), moved if moved > TINY else 0.0])
 
-    def _scale(self, seen: Observation, usual: float) -> float:
+    def _scale(self, seen: Observation, weights: FloatArray, usual: float) -> float:
         """Returns the factor without which far confidences fit the labelled ones (`FITS`); 1 without one."""
-        known = _known(self.source)
-        spread = max(float(known.std()), TINY)
+        every = np.arange(len(weights))
 
         def distance(log_scale: float) -> float:
-            return wasserstein_distance(confidence_log_odds(divided(seen, np.exp(log_scale))), known) / spread
+            confidences = confidence_log_odds(divided(seen, np.exp(log_scale)))
+            return float(self._distances(every, weights, confidences, None)[0])
 
         if distance(0) <= FAR * usual:
             return 1.0

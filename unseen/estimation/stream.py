@@ -26,12 +26,13 @@ from unseen.estimation.tables import MISSING, Given, read
 
 SMALLEST = 20
 """Smallest number of images in a window."""
-ALLOWED = 0.01
-"""How far an estimate without labels may be too low, or the standard error of the labelled accuracy."""
+DEVIATIONS, ROOM = 1.6, 0.013
+"""Standard errors of the labelled accuracy by which estimates may be too low, less ROOM: of 100 windows of
+500 two points above the limit, estimated a point too low besides, 5 % then raise an alarm."""
 KEPT = 0.95
 """Weight of a window's labels one window later: old labels tell less of what the estimates miss now."""
-DOUBT = 8.0
-"""How many times the labels' difference from the estimates counts for what these may err by."""
+DOUBT, SURE = 8.0, 0.8
+"""How many times the labels' difference from estimates, and its error, count for what these may err by."""
 FIRST = 0.5
 """Share of the wealth that bets from the first window on; the rest joins later, in streams of any length."""
 PRIOR = 0.5
@@ -120,7 +121,7 @@ class Stream:
     """The windows of a stream so far, as the file of `--state` keeps them.
 
     With `fail_on` "certain" an estimate without labels may be too low up to the end of its interval, with
-    "likely" by a point, or the standard error of the labelled accuracy, with "possible" not at all.
+    "likely" by what the labelled accuracy may err (`DEVIATIONS`), with "possible" not at all.
     """
 
     limit: float  # accuracy below which an alarm is wanted, a fraction
@@ -182,14 +183,14 @@ class Stream:
         What labels tell of the estimates' error is shrunk towards 0, the less the further the two are apart.
         """
         accuracy = each.accuracy
-        allowed = each.high - accuracy if self.fail_on == "certain" else max(ALLOWED, error)
+        allowed = each.high - accuracy if self.fail_on == "certain" else max(DEVIATIONS * error - ROOM, 0)
         variance = self._variance(each.images)
         if self.known:
             difference = self.excess / self.known
-            prior = max(allowed**2, (DOUBT * difference) ** 2 - 1 / self.known)
+            prior = max(allowed**2, error**2, (DOUBT * difference) ** 2 - 1 / self.known)
             share = prior / (prior + 1 / self.known)
             accuracy -= share * difference
-            allowed = math.sqrt(share / self.known)
+            allowed = SURE * math.sqrt(share / self.known)
             if each.labels:
                 of_labels = self._variance(each.labels)
                 own = share / (of_labels * self.known)
