@@ -117,11 +117,14 @@ def estimates(lines: list[Line]) -> pd.DataFrame:
                 open_below = line.outside > FAR or len(line.signs) > 1
                 row |= {"least": 0.0 if open_below else least, "most": most, **vars(line)}
                 rows.append(row)
-    found = pd.DataFrame(rows)
-    found["holds"] = found.truth.between(found.low - 1e-9, found.high + 1e-9)
-    found["width"], found["error"] = found.high - found.low, found.estimate - found.truth
-    found["score"] = interval_score(found.low, found.high, found.truth, LEVEL)
-    return found
+    return judged_against_truth(pd.DataFrame(rows))
+
+
+def judged_against_truth(found: pd.DataFrame) -> pd.DataFrame:
+    """The estimates with what is right and wrong about them."""
+    holds = found.truth.between(found.low - 1e-9, found.high + 1e-9)
+    errors = {"width": found.high - found.low, "error": found.estimate - found.truth}
+    return found.assign(holds=holds, fell=found.truth < found.labelled - MARGIN, **errors)
 
 
 def by_family(found: pd.DataFrame) -> list[dict[str, object]]:
@@ -143,11 +146,11 @@ def summary(found: pd.DataFrame) -> list[dict[str, object]]:
     """Means over families, beside the constant interval that covers as many of the same errors."""
     lines = []
     for way, group in found.groupby("way", sort=False):
-        means = group.groupby(["task", "family"])[["holds", "width", "score"]].mean()
+        means = group.groupby(["task", "family"])[["holds", "width"]].mean()
         reach = np.quantile(group.error.abs(), LEVEL)
         same = np.minimum(group.estimate + reach, 1) - np.maximum(group.estimate - reach, 0)
-        bar = group.labelled - MARGIN
-        said, no, fell = group.most < bar, group.least > bar, group.truth < bar
+        bar, fell = group.labelled - MARGIN, group.fell
+        said, no = group.most < bar, group.least > bar
         lines.append(
             {
                 "from": way,
@@ -181,23 +184,18 @@ def alarms(found: pd.DataFrame) -> list[dict[str, object]]:
 
 def of_images(name: str, count: int = 24) -> pd.DataFrame:
     """The estimates of photographs from a network and images."""
-    sets, rows = shifts.photographs(), []
+    sets = shifts.photographs()
     whole = sets.pop(("none", "none"))
-    known, rest = (
-        whole.take(part) for part in (np.arange(shifts.LABELLED), np.arange(shifts.LABELLED, len(whole)))
-    )
+    known, rest = (whole.take(part) for part in np.split(np.arange(len(whole)), [shifts.LABELLED]))
     sets = {("none", "none"): rest, **sets}
     network = real.classifier(shifts.NETWORKS[name], file=name)
-    found = estimate_sets(network, known, list(sets.values()), Asked(count))
-    for (family, _), images, each, seen in zip(sets, sets.values(), found.sets, found.seen, strict=True):
-        truth = float((seen.predicted == images.labels).mean())
-        row = {"family": family, "holds": each.low <= truth <= each.high, "width": each.high - each.low}
-        row |= {"error": each.accuracy - truth, "set": each.name, "network": name, "way": "images"}
-        row |= {"estimate": each.accuracy, "least": each.least, "most": each.most, "truth": truth}
-        row |= {"fallen": each.fallen, "fell": truth < found.accuracy - MARGIN, "near": each.promised}
-        rows.append(row)
-        print(row, flush=True)
-    return pd.DataFrame(rows)
+    made = estimate_sets(network, known, list(sets.values()), Asked(count))
+    found = pd.DataFrame(made.sets).rename(columns={"accuracy": "estimate"})
+    pairs = zip(made.seen, sets.values(), strict=True)
+    found["truth"] = [float((seen.predicted == images.labels).mean()) for seen, images in pairs]
+    found["family"] = [family for family, _ in sets]
+    print(found.to_string(), flush=True)
+    return judged_against_truth(found.assign(way="images", labelled=made.accuracy))
 
 
 def by_source(found: pd.DataFrame) -> list[dict[str, object]]:
@@ -209,7 +207,7 @@ def by_source(found: pd.DataFrame) -> list[dict[str, object]]:
             "coverage": float(group.holds.mean()),
             "width, points": 100 * float(group.width.mean()),
             "RMSE, points": 100 * float(np.sqrt((group.error**2).mean())),
-            "with a level": int(group.near.sum()),
+            "with a level": int(group.promised.sum()),
             "unfallen": int((~group.fell).sum()),
             "no, of these": int((group.fallen[~group.fell] == "no").sum()),
             "no, of fallen": int((group.fallen[group.fell] == "no").sum()),

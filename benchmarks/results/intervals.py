@@ -7,12 +7,10 @@ First the 95 % interval of an RMSE (`submission.metrics`) in a simulation: famil
 fifth of them three times as many; a share of the errors' variance is common to a family; the width is a
 multiple of the true RMSE. With --means that of a mean in `unseen compare`, where half of the scores' variance
 is common to a family. With --predictions the 90 % intervals of methods' predictions: DIR is as for syp.py
-here. Left out are operations from which neither method nor interval learnt; without distance are intervals
-where residuals do not count for more far from the meta-train sets.
+here. Left out are operations from which neither method nor interval learnt.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +21,6 @@ from syp import competition_of, grouped
 
 from baselines import BASELINES, Estimator
 from baselines.contract.families import folds, subset
-from baselines.contract.intervals import Remoteness
 from leaderboard.compare import effective_families
 from leaderboard.compare import interval as mean_interval
 from starter.contest.tracks import open_subjects
@@ -41,8 +38,6 @@ METHODS = (
     *("constant", "confscore", "entropy", "atc", "atc-ts", "atc+lr", "fd", "doc", "cbpe", "nuclear", "mano"),
     *("softmaxcorr", "dispersion"),
 )
-ANYWHERE = Remoteness((np.zeros((1, 1)), np.zeros((1, 1))), (0.0, 0.0))
-"""To which no set is far."""
 
 
 def drawn(kind: str, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
@@ -120,9 +115,6 @@ def of_predictions(folder: Path) -> Iterator[dict[str, object]]:
     for chosen in METHODS:
         method = clone(BASELINES[chosen]).fit(meta)
         intervals = method.predict_interval(val)
-        assert method._conformal is not None
-        method._conformal = replace(method._conformal, remoteness=ANYWHERE)
-        before = method.predict_interval(val)
         right = held(intervals, truth)
         yield {
             "method": chosen,
@@ -130,8 +122,6 @@ def of_predictions(folder: Path) -> Iterator[dict[str, object]]:
             "validation sets": float(right.mean()),
             "width": 100 * float(np.diff(intervals, axis=1).mean()),
             **{group: float(right[groups == group].mean()) for group in sorted(set(groups))},
-            "without distance": float(held(before, truth).mean()),
-            "its width": 100 * float(np.diff(before, axis=1).mean()),
         }
 
 

@@ -31,8 +31,8 @@ DEVIATIONS, ROOM = 1.6, 0.013
 500 two points above the limit, estimated a point too low besides, 5 % then raise an alarm."""
 KEPT = 0.95
 """Weight of a window's labels one window later: old labels tell less of what the estimates miss now."""
-DOUBT, SURE = 8.0, 0.8
-"""How many times the labels' difference from estimates, and its error, count for what these may err by."""
+DOUBT = 8.0
+"""How many times the labels' difference from the estimates counts for what these may err by."""
 FIRST = 0.5
 """Share of the wealth that bets from the first window on; the rest joins later, in streams of any length."""
 PRIOR = 0.5
@@ -190,7 +190,7 @@ class Stream:
             prior = max(allowed**2, error**2, (DOUBT * difference) ** 2 - 1 / self.known)
             share = prior / (prior + 1 / self.known)
             accuracy -= share * difference
-            allowed = SURE * math.sqrt(share / self.known)
+            allowed = math.sqrt(share / self.known)
             if each.labels:
                 of_labels = self._variance(each.labels)
                 own = share / (of_labels * self.known)
