@@ -50,6 +50,7 @@ class Line:
     labelled: float
     truth: float
     outside: float
+    cbpe: float
 
 
 def read(cases: Iterable[shifts.Case]) -> list[Line]:
@@ -63,15 +64,15 @@ def read(cases: Iterable[shifts.Case]) -> list[Line]:
         ]
         bare = [Observation(each.set_name, case.model, each.logits) for each in seen]
         for way, (source, *sets) in zip(WAYS, (bare, with_features(seen)), strict=True):
-            fitted = Fitted.of(source, case.labelled.labels, (*CENTRES, "cott"))
+            fitted = Fitted.of(source, case.labelled.labels, (*CENTRES, "cott", "cbpe"))
             for (family, _), look, each in zip(case.sets, looks[1:], sets, strict=True):
-                _, shift, signs = fitted.read(each)
+                methods, shift, signs = fitted.read(each)
                 readings = (signs,)
                 if shift.scale != 1:
                     readings = (signs, fitted.read(divided(each, shift.scale))[2])
-                lines.append(
-                    Line(case.task, family, way, readings, fitted.accuracy, look.accuracy, shift.outside)
-                )
+                truths = fitted.accuracy, look.accuracy
+                cbpe = methods["cbpe"]
+                lines.append(Line(case.task, family, way, readings, *truths, shift.outside, cbpe))
         print(case.task, case.model, flush=True)
     return lines
 
@@ -157,11 +158,14 @@ def summary(found: pd.DataFrame) -> list[dict[str, object]]:
                 "coverage": float(means.holds.mean()),
                 "least, of what can be known": float(means.drop(list(UNKNOWABLE), level=1).holds.min()),
                 "width": float(means.width.mean()),
+                "RMSE": float(np.sqrt((group.error**2).mean())),
+                "CBPE's": float(np.sqrt(((group.cbpe - group.truth) ** 2).mean())),
                 "over the constant width": float(group.width.mean() / same.mean()),
                 "fallen: yes": f"{(said & fell).sum()} of {fell.sum()}",
                 "no": f"{(no & fell).sum()}",
                 "others: yes": f"{(said & ~fell).sum()} of {(~fell).sum()}",
                 "no ": f"{(no & ~fell).sum()}",
+                "no, if near": f"{(no & ~fell).sum() / (~fell & (group.outside <= FAR)).sum():.2f}",
             }
         )
     return lines
