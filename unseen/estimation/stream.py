@@ -29,16 +29,14 @@ SMALLEST = 20
 DEVIATIONS, ROOM = 1.6, 0.013
 """Standard errors of the labelled accuracy by which estimates may be too low, less ROOM: of 100 windows of
 500 two points above the limit, estimated a point too low besides, 5 % then raise an alarm."""
-KEPT = 0.95
+KEPT = 0.97
 """Weight of a window's labels one window later: old labels tell less of what the estimates miss now."""
-DOUBT = 8.0
-"""How many times the labels' difference from the estimates counts for what these may err by."""
+DOUBT = 600
+"""Number of labels up to which their difference from estimates counts twice or more for what these miss."""
 FIRST = 0.5
 """Share of the wealth that bets from the first window on; the rest joins later, in streams of any length."""
 PRIOR = 0.5
 """Number of windows without a fall that are added to those since the last change: bets begin carefully."""
-LEAST_VARIANCE = 0.01
-"""Smallest variance of an image's being right."""
 ALIKE = 1e-3
 """Largest difference of numbers by which a model is recognized: machines round in different ways."""
 TIMES = frozenset(("time", "timestamp", "date", "datetime", "day", "week", "month", "key"))
@@ -174,8 +172,8 @@ class Stream:
         )
 
     def _variance(self, images: int) -> float:
-        """Returns the variance of the accuracy of so many images at the limit."""
-        return max(self.limit * (1 - self.limit), LEAST_VARIANCE) / images
+        """Returns the variance of the accuracy of so many images at the limit, .01 to .99 of them right."""
+        return max(self.limit * (1 - self.limit), 0.01) / images
 
     def _below(self, each: Window, error: float) -> tuple[float, float]:
         """Returns how far a window is below the limit, less what its estimate may err by, and the variance.
@@ -187,7 +185,8 @@ class Stream:
         variance = self._variance(each.images)
         if self.known:
             difference = self.excess / self.known
-            prior = max(allowed**2, error**2, (DOUBT * difference) ** 2 - 1 / self.known)
+            doubted = (1 + DOUBT / (self.known * self._variance(1))) * difference
+            prior = max(allowed**2, error**2, doubted**2 - 1 / self.known)
             share = prior / (prior + 1 / self.known)
             accuracy -= share * difference
             allowed = math.sqrt(share / self.known)
