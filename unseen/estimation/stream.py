@@ -31,7 +31,7 @@ DEVIATIONS, ROOM = 1.6, 0.013
 500 two points above the limit, estimated a point too low besides, 5 % then raise an alarm."""
 KEPT = 0.97
 """Weight of a window's labels one window later: old labels tell less of what the estimates miss now."""
-DOUBT = 600
+DOUBT = 1000
 """Number of labels up to which their difference from estimates counts twice or more for what these miss."""
 FIRST = 0.5
 """Share of the wealth that bets from the first window on; the rest joins later, in streams of any length."""
