@@ -21,6 +21,7 @@ the usual distance."""
 DRAWS, BEYOND = 100, 5
 """Number of random splits of all images, and how many of their standard deviations are beyond chance."""
 TINY = 1e-9
+Rows = IntArray | slice
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,7 @@ class Labelled:
         rows = np.linspace(0, len(seen) - 1, n).astype(np.int64)
         some = seen.take(rows)
         usual = self._usual(n)
-        every = np.arange(len(weights))
-        found = self._distances(every, weights, confidences[rows], some.features)
+        found = self._distances(slice(None), weights, confidences[rows], some.features)
         ratio = float(np.divide(found, usual, out=np.zeros(2), where=usual > 0).max())
         moved = 0.0
         if seen.moments is not None and source.observation.features is not None:
@@ -77,10 +77,10 @@ class Labelled:
         return Shift(
             shares=prior,
             other_shares=other,
-            distance=float(self._distances(every, weights, confidences, None)[0]),
+            distance=float(self._distances(slice(None), weights, confidences, None)[0]),
             moved=float(np.sqrt(max(moved, 0.0))),
             outside=ratio,
-            scale=self._scale(some, usual[0]),
+            scale=self._scale(some, weights, usual[0]),
         )
 
     def _usual(self, n: int) -> FloatArray:
@@ -99,7 +99,7 @@ class Labelled:
         return self.usual[n]
 
     def _distances(
-        self, rows: IntArray, weights: FloatArray, confidences: FloatArray, features: FloatArray | None
+        self, rows: Rows, weights: FloatArray, confidences: FloatArray, features: FloatArray | None
     ) -> FloatArray:
         """Returns the distances (2,) of a set by confidences and features (0 without) from labelled rows."""
         known, own = _known(self.source), self.source.observation.features
@@ -109,13 +109,12 @@ class Labelled:
             moved = frechet_distance(_moments(own[rows], weights[rows]), Moments.of(features))
         return np.array([apart / max(known.std(), TINY), moved if moved > TINY else 0.0])
 
-    def _scale(self, seen: Observation, usual: float) -> float:
+    def _scale(self, seen: Observation, weights: FloatArray, usual: float) -> float:
         """Returns the factor without which far confidences fit the labelled ones (`FITS`); 1 without one."""
-        known = _known(self.source)
-        spread = max(float(known.std()), TINY)
 
         def distance(log_scale: float) -> float:
-            return wasserstein_distance(confidence_log_odds(divided(seen, np.exp(log_scale))), known) / spread
+            confidences = confidence_log_odds(divided(seen, np.exp(log_scale)))
+            return float(self._distances(slice(None), weights, confidences, None)[0])
 
         if distance(0) <= FAR * usual:
             return 1.0

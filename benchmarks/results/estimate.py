@@ -1,12 +1,12 @@
 """How intervals and verdicts of `unseen.estimate` hold over families of shifts (docs/results/estimate.md).
 
-    UNSEEN_DATA=FOLDER python benchmarks/results/estimate.py DIR [--seeds 3] [--images] [--write]
+    UNSEEN_DATA=FOLDER python benchmarks/results/estimate.py DIR [--seeds 3] [--images NETWORK] [--write]
 
 FOLDER holds what `real.py` here says, with natural.zip, natural_more.zip and another network's weights,
 weights/resnet56_peer.safetensors; DIR keeps what networks have seen. Tasks, models and shifts are those of
 shifts.py, each from logits and with features. A family's intervals are made by constants that have not seen
 it; those printed at the end have seen all, and stand in baselines/contract/intervals.py. --images estimates
-photographs from these networks and the images instead, with 24 meta-train sets. --write puts the tables into
+photographs from a network and the images instead, with 24 meta-train sets. --write puts the tables into
 docs/results.
 """
 
@@ -37,8 +37,6 @@ LIMITS = (0.6, 0.7, 0.8, 0.9)
 PULL = 1e-3
 """How strongly the constants' logarithms are held at those of today."""
 WAYS = ("logits", "features")
-IMAGES = ("resnet56", "resnet56_peer", "repvgg_a0")
-"""The networks of --images."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +50,7 @@ class Line:
     labelled: float
     truth: float
     outside: float
+    cbpe: float
 
 
 def read(cases: Iterable[shifts.Case]) -> list[Line]:
@@ -65,15 +64,15 @@ def read(cases: Iterable[shifts.Case]) -> list[Line]:
         ]
         bare = [Observation(each.set_name, case.model, each.logits) for each in seen]
         for way, (source, *sets) in zip(WAYS, (bare, with_features(seen)), strict=True):
-            fitted = Fitted.of(source, case.labelled.labels, (*CENTRES, "cott"))
+            fitted = Fitted.of(source, case.labelled.labels, (*CENTRES, "cott", "cbpe"))
             for (family, _), look, each in zip(case.sets, looks[1:], sets, strict=True):
-                _, shift, signs = fitted.read(each)
+                methods, shift, signs = fitted.read(each)
                 readings = (signs,)
                 if shift.scale != 1:
                     readings = (signs, fitted.read(divided(each, shift.scale))[2])
-                lines.append(
-                    Line(case.task, family, way, readings, fitted.accuracy, look.accuracy, shift.outside)
-                )
+                truths = fitted.accuracy, look.accuracy
+                cbpe = methods["cbpe"]
+                lines.append(Line(case.task, family, way, readings, *truths, shift.outside, cbpe))
         print(case.task, case.model, flush=True)
     return lines
 
@@ -119,11 +118,14 @@ def estimates(lines: list[Line]) -> pd.DataFrame:
                 open_below = line.outside > FAR or len(line.signs) > 1
                 row |= {"least": 0.0 if open_below else least, "most": most, **vars(line)}
                 rows.append(row)
-    found = pd.DataFrame(rows)
-    found["holds"] = found.truth.between(found.low - 1e-9, found.high + 1e-9)
-    found["width"], found["error"] = found.high - found.low, found.estimate - found.truth
-    found["score"] = interval_score(found.low, found.high, found.truth, LEVEL)
-    return found
+    return judged_against_truth(pd.DataFrame(rows))
+
+
+def judged_against_truth(found: pd.DataFrame) -> pd.DataFrame:
+    """The estimates with what is right and wrong about them."""
+    holds = found.truth.between(found.low - 1e-9, found.high + 1e-9)
+    errors = {"width": found.high - found.low, "error": found.estimate - found.truth}
+    return found.assign(holds=holds, fell=found.truth < found.labelled - MARGIN, **errors)
 
 
 def by_family(found: pd.DataFrame) -> list[dict[str, object]]:
@@ -145,22 +147,25 @@ def summary(found: pd.DataFrame) -> list[dict[str, object]]:
     """Means over families, beside the constant interval that covers as many of the same errors."""
     lines = []
     for way, group in found.groupby("way", sort=False):
-        means = group.groupby(["task", "family"])[["holds", "width", "score"]].mean()
+        means = group.groupby(["task", "family"])[["holds", "width"]].mean()
         reach = np.quantile(group.error.abs(), LEVEL)
         same = np.minimum(group.estimate + reach, 1) - np.maximum(group.estimate - reach, 0)
-        bar = group.labelled - MARGIN
-        said, no, fell = group.most < bar, group.least > bar, group.truth < bar
+        bar, fell = group.labelled - MARGIN, group.fell
+        said, no = group.most < bar, group.least > bar
         lines.append(
             {
                 "from": way,
                 "coverage": float(means.holds.mean()),
                 "least, of what can be known": float(means.drop(list(UNKNOWABLE), level=1).holds.min()),
                 "width": float(means.width.mean()),
+                "RMSE": float(np.sqrt((group.error**2).mean())),
+                "CBPE's": float(np.sqrt(((group.cbpe - group.truth) ** 2).mean())),
                 "over the constant width": float(group.width.mean() / same.mean()),
                 "fallen: yes": f"{(said & fell).sum()} of {fell.sum()}",
                 "no": f"{(no & fell).sum()}",
                 "others: yes": f"{(said & ~fell).sum()} of {(~fell).sum()}",
                 "no ": f"{(no & ~fell).sum()}",
+                "no, if near": f"{(no & ~fell).sum() / (~fell & (group.outside <= FAR)).sum():.2f}",
             }
         )
     return lines
@@ -181,31 +186,20 @@ def alarms(found: pd.DataFrame) -> list[dict[str, object]]:
     return lines
 
 
-def of_images(count: int = 24) -> pd.DataFrame:
-    """The estimates of photographs from networks and images."""
-    sets, rows = shifts.photographs(), []
+def of_images(name: str, count: int = 24) -> pd.DataFrame:
+    """The estimates of photographs from a network and images."""
+    sets = shifts.photographs()
     whole = sets.pop(("none", "none"))
-    known, rest = (
-        whole.take(part) for part in (np.arange(shifts.LABELLED), np.arange(shifts.LABELLED, len(whole)))
-    )
+    known, rest = (whole.take(part) for part in np.split(np.arange(len(whole)), [shifts.LABELLED]))
     sets = {("none", "none"): rest, **sets}
-    for name in IMAGES:
-        network = real.classifier(shifts.NETWORKS[name], file=name)
-        found = estimate_sets(network, known, list(sets.values()), Asked(count))
-        for (family, _), images, each in zip(sets, sets.values(), found.sets, strict=True):
-            truth = float((network(images.images)[0].numpy().argmax(axis=1) == images.labels).mean())
-            rows.append(
-                {"family": family, "holds": each.low <= truth <= each.high, "width": each.high - each.low}
-            )
-            rows[-1] |= {"error": each.accuracy - truth, "set": each.name, "network": name, "way": "images"}
-            rows[-1] |= {"estimate": each.accuracy, "least": each.least, "most": each.most, "truth": truth}
-            rows[-1] |= {
-                "fallen": each.fallen,
-                "fell": truth < found.accuracy - MARGIN,
-                "near": each.promised,
-            }
-            print(rows[-1], flush=True)
-    return pd.DataFrame(rows)
+    network = real.classifier(shifts.NETWORKS[name], file=name)
+    made = estimate_sets(network, known, list(sets.values()), Asked(count))
+    found = pd.DataFrame(made.sets).rename(columns={"accuracy": "estimate"})
+    pairs = zip(made.seen, sets.values(), strict=True)
+    found["truth"] = [float((seen.predicted == images.labels).mean()) for seen, images in pairs]
+    found["family"] = [family for family, _ in sets]
+    print(found.to_string(), flush=True)
+    return judged_against_truth(found.assign(way="images", labelled=made.accuracy))
 
 
 def by_source(found: pd.DataFrame) -> list[dict[str, object]]:
@@ -217,7 +211,7 @@ def by_source(found: pd.DataFrame) -> list[dict[str, object]]:
             "coverage": float(group.holds.mean()),
             "width, points": 100 * float(group.width.mean()),
             "RMSE, points": 100 * float(np.sqrt((group.error**2).mean())),
-            "with a level": int(group.near.sum()),
+            "with a level": int(group.promised.sum()),
             "unfallen": int((~group.fell).sum()),
             "no, of these": int((group.fallen[~group.fell] == "no").sum()),
             "no, of fallen": int((group.fallen[group.fell] == "no").sum()),
@@ -230,27 +224,25 @@ def main() -> None:
     """Read, fit, print, record."""
     parser = real.parser(__doc__)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--images", action="store_true")
+    parser.add_argument("--images", choices=shifts.NETWORKS)
     asked = parser.parse_args()
     if asked.images:
-        found = of_images()
+        found = of_images(asked.images)
         tables = {"estimate-images": by_source(found)}
-        if asked.write:
-            merge(
-                "estimate-alarms", alarms(found), "python benchmarks/results/estimate.py DIR --images --write"
-            )
     else:
         lines = read(shifts.natural_cases(asked.folder))
         for seed in range(asked.seeds):
             lines += read(shifts.small_cases(seed))
         found = estimates(lines)
-        made = {"families": by_family(found), "summary": summary(found), "alarms": alarms(found)}
-        tables = {f"estimate-{name}": rows for name, rows in made.items()}
+        tables = {"estimate-families": by_family(found), "estimate-summary": summary(found)}
         print("constants of all families:", fitted_constants(lines))
     for name, rows in tables.items():
         print(f"\n{name}", *rows, sep="\n")
         if asked.write:
             record(name, rows)
+    print("\nestimate-alarms", *alarms(found), sep="\n")
+    if asked.write:
+        merge("estimate-alarms", alarms(found), "python benchmarks/results/estimate.py DIR --write")
 
 
 if __name__ == "__main__":

@@ -1,35 +1,22 @@
 """How often intervals hold the truth (docs/results/intervals.md).
 
     python benchmarks/results/intervals.py [--means] [--runs 8000] [--write]
-    UNSEEN_DATA=FOLDER python benchmarks/results/intervals.py --predictions DIR [--write]
 
-First the 95 % interval of an RMSE (`submission.metrics`) in a simulation: families have 1 to 8 errors, a
+The 95 % interval of an RMSE (`submission.metrics`) in a simulation: families have 1 to 8 errors, a
 fifth of them three times as many; a share of the errors' variance is common to a family; the width is a
 multiple of the true RMSE. With --means that of a mean in `unseen compare`, where half of the scores' variance
-is common to a family. With --predictions the 90 % intervals of methods' predictions: DIR is as for syp.py
-here. Left out are operations from which neither method nor interval learnt; without distance are intervals
-where residuals do not count for more far from the meta-train sets.
+is common to a family.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import real
 from pages import record
-from sklearn.base import clone
-from syp import competition_of, grouped
 
-from baselines import BASELINES, Estimator
-from baselines.contract.families import folds, subset
-from baselines.contract.intervals import Remoteness
 from leaderboard.compare import effective_families
 from leaderboard.compare import interval as mean_interval
-from starter.contest.tracks import open_subjects
-from starter.observing.observation import MetaTrain
-from submission.arrays import BoolArray, FloatArray
-from submission.ids import make_id
+from submission.arrays import FloatArray
 from submission.metrics import rmse_interval
 from submission.scoretable import Families
 
@@ -37,12 +24,6 @@ LAYOUTS = 20  # of family sizes
 FAR = "t, a fifth 3 times as far off"
 ERRORS = ("normal", "t, 5 degrees", FAR)
 """In the last a fifth of the families is three times as far off."""
-METHODS = (
-    *("constant", "confscore", "entropy", "atc", "atc-ts", "atc+lr", "fd", "doc", "cbpe", "nuclear", "mano"),
-    *("softmaxcorr", "dispersion"),
-)
-ANYWHERE = Remoteness((np.zeros((1, 1)), np.zeros((1, 1))), (0.0, 0.0))
-"""To which no set is far."""
 
 
 def drawn(kind: str, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
@@ -94,66 +75,19 @@ def of_mean(runs: int) -> Iterator[dict[str, object]]:
         yield {"share of the largest": share, "equal families": equal, "coverage": coverage, "width": width}
 
 
-def held(intervals: FloatArray, truth: FloatArray) -> BoolArray:
-    """Whether each interval (m, 2) holds its truth (m,)."""
-    return (intervals[:, 0] <= truth) & (truth <= intervals[:, 1])
-
-
-def left_out(method: Estimator, meta: MetaTrain) -> float:
-    """The share held of meta-train sets with an operation that nothing was learnt from, by operation."""
-    found = []
-    for fold in folds(meta.families):
-        fitted, new = clone(method).fit(subset(meta, fold.train)), subset(meta, fold.test)
-        found.append(held(fitted.predict_interval(new.sets), new.targets).mean())
-    return float(np.mean(found))
-
-
-def of_predictions(folder: Path) -> Iterator[dict[str, object]]:
-    """A method's line of the table each."""
-    competition = competition_of(folder, "resnet56")
-    needs = tuple(sorted({need for name in METHODS for need in BASELINES[name].needs}))
-    ((name, subject),) = open_subjects(competition, needs).items()
-    meta, val = subject.meta_train(), [*subject.observations("val")]
-    targets = grouped(competition)
-    places = [targets.ids.index(make_id(name, each)) for each in competition.sets("val")]
-    truth, groups = targets.values[places], np.array(targets.groups)[places]
-    for chosen in METHODS:
-        method = clone(BASELINES[chosen]).fit(meta)
-        intervals = method.predict_interval(val)
-        assert method._conformal is not None
-        method._conformal = replace(method._conformal, remoteness=ANYWHERE)
-        before = method.predict_interval(val)
-        right = held(intervals, truth)
-        yield {
-            "method": chosen,
-            "operations left out": left_out(BASELINES[chosen], meta),
-            "validation sets": float(right.mean()),
-            "width": 100 * float(np.diff(intervals, axis=1).mean()),
-            **{group: float(right[groups == group].mean()) for group in sorted(set(groups))},
-            "without distance": float(held(before, truth).mean()),
-            "its width": 100 * float(np.diff(before, axis=1).mean()),
-        }
-
-
 def main() -> None:
     """Measure, print, and record where that is asked for."""
     parser = real.parser(__doc__, folder=False)
     parser.add_argument("--runs", type=int, default=8000, help="simulated competitions for each row")
     parser.add_argument("--means", action="store_true", help="intervals of means with a large family")
-    parser.add_argument("--predictions", type=Path, metavar="DIR")
     asked = parser.parse_args()
-    if asked.predictions:
-        name, found, decimals = "intervals-predictions", of_predictions(asked.predictions), 2
-    elif asked.means:
-        name, found, decimals = "intervals-means", of_mean(asked.runs), 3
-    else:
-        name, found, decimals = "intervals", of_rmse(asked.runs), 3
+    name, of = ("intervals-means", of_mean) if asked.means else ("intervals", of_rmse)
     lines = []
-    for line in found:
+    for line in of(asked.runs):
         lines.append(line)
         print(line, flush=True)
     if asked.write:
-        record(name, lines, decimals)
+        record(name, lines, 3)
 
 
 if __name__ == "__main__":

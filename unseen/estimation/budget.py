@@ -205,7 +205,6 @@ def _with_labels(
         promised=True,
         labels=len(labels),
         by_labels=own.accuracy,
-        unlabelled=(each.accuracy, each.high),
         remarks=(remark,),
     )
 

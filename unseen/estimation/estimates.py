@@ -63,7 +63,7 @@ class SetEstimate:
         remarks: Reasons for a wide interval, a sentence each.
         labels: Number of the set's images whose labels count.
         by_labels: Accuracy by these labels alone; 0 without labels.
-        unlabelled: Estimate and upper end without them; (0, 1) without labels.
+        unlabelled: Estimate without them, by the logits as they are, and the interval's upper end.
     """
 
     name: str
@@ -76,6 +76,7 @@ class SetEstimate:
     least: float
     most: float
     promised: bool
+    unlabelled: tuple[float, float]
     shares: tuple[float, ...]
     distance: float
     outside: float
@@ -84,13 +85,11 @@ class SetEstimate:
     remarks: tuple[str, ...]
     labels: int = 0
     by_labels: float = 0.0
-    unlabelled: tuple[float, float] = (0.0, 1.0)
 
     @property
     def window(self) -> Window:
         """The set as a window of a stream."""
-        accuracy, high = self.unlabelled if self.labels else (self.accuracy, self.high)
-        return Window(self.name, self.images, accuracy, high, self.labels, self.by_labels)
+        return Window(self.name, self.images, *self.unlabelled, self.labels, self.by_labels)
 
     def interval(self, level: float) -> str:
         """Returns the interval in percent and its level, or "range" if none is promised."""

@@ -14,6 +14,7 @@ import pandas as pd
 from PIL import Image
 
 from submission.arrays import Pixels
+from submission.errors import UnusableInput
 from submission.files import write_text
 from submission.page import encoded, harmless, templates
 from submission.table import text_table
@@ -59,6 +60,8 @@ class Estimation(Estimates):
         Its `alarm` says since which window the accuracy is below the limit, a fraction, or "". Its `write`
         keeps it for the next call. See `Stream`.
         """
+        if not 0 <= limit <= 1:
+            raise UnusableInput(f"the limit is a fraction, such as 0.8, got {limit:g}")
         halves = [number for half, true in self.halves for number in (half.accuracy, half.high, true)]
         model = tuple(map(float, (self.images, self.accuracy, *halves)))
         stream = begun(Stream(limit, fail_on, self.level, model), state)

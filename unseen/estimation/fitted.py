@@ -149,6 +149,7 @@ class Fitted:
             least=least,
             most=most,
             promised=promised,
+            unlabelled=(self._interval([signs], asked.level, promised)[0], high),
             shares=tuple(map(float, shift.shares)),
             distance=shift.distance,
             outside=outside,

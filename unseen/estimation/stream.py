@@ -26,18 +26,17 @@ from unseen.estimation.tables import MISSING, Given, read
 
 SMALLEST = 20
 """Smallest number of images in a window."""
-ALLOWED = 0.01
-"""How far an estimate without labels may be too low, or the standard error of the labelled accuracy."""
-KEPT = 0.95
+DEVIATIONS, ROOM = 1.6, 0.013
+"""Standard errors of the labelled accuracy by which estimates may be too low, less ROOM: of 100 windows of
+500 two points above the limit, estimated a point too low besides, 5 % then raise an alarm."""
+KEPT = 0.97
 """Weight of a window's labels one window later: old labels tell less of what the estimates miss now."""
-DOUBT = 8.0
-"""How many times the labels' difference from the estimates counts for what these may err by."""
+DOUBT = 1000
+"""Number of labels up to which their difference from estimates counts twice or more for what these miss."""
 FIRST = 0.5
 """Share of the wealth that bets from the first window on; the rest joins later, in streams of any length."""
 PRIOR = 0.5
 """Number of windows without a fall that are added to those since the last change: bets begin carefully."""
-LEAST_VARIANCE = 0.01
-"""Smallest variance of an image's being right."""
 ALIKE = 1e-3
 """Largest difference of numbers by which a model is recognized: machines round in different ways."""
 TIMES = frozenset(("time", "timestamp", "date", "datetime", "day", "week", "month", "key"))
@@ -120,7 +119,7 @@ class Stream:
     """The windows of a stream so far, as the file of `--state` keeps them.
 
     With `fail_on` "certain" an estimate without labels may be too low up to the end of its interval, with
-    "likely" by a point, or the standard error of the labelled accuracy, with "possible" not at all.
+    "likely" by what the labelled accuracy may err (`DEVIATIONS`), with "possible" not at all.
     """
 
     limit: float  # accuracy below which an alarm is wanted, a fraction
@@ -173,8 +172,8 @@ class Stream:
         )
 
     def _variance(self, images: int) -> float:
-        """Returns the variance of the accuracy of so many images at the limit."""
-        return max(self.limit * (1 - self.limit), LEAST_VARIANCE) / images
+        """Returns the variance of the accuracy of so many images at the limit, .01 to .99 of them right."""
+        return max(self.limit * (1 - self.limit), 0.01) / images
 
     def _below(self, each: Window, error: float) -> tuple[float, float]:
         """Returns how far a window is below the limit, less what its estimate may err by, and the variance.
@@ -182,11 +181,12 @@ class Stream:
         What labels tell of the estimates' error is shrunk towards 0, the less the further the two are apart.
         """
         accuracy = each.accuracy
-        allowed = each.high - accuracy if self.fail_on == "certain" else max(ALLOWED, error)
+        allowed = each.high - accuracy if self.fail_on == "certain" else max(DEVIATIONS * error - ROOM, 0)
         variance = self._variance(each.images)
         if self.known:
             difference = self.excess / self.known
-            prior = max(allowed**2, (DOUBT * difference) ** 2 - 1 / self.known)
+            doubted = (1 + DOUBT / (self.known * self._variance(1))) * difference
+            prior = max(allowed**2, error**2, doubted**2 - 1 / self.known)
             share = prior / (prior + 1 / self.known)
             accuracy -= share * difference
             allowed = math.sqrt(share / self.known)

@@ -81,7 +81,6 @@ LOGITS = ("--logits", "val.npy", "--labels", "val_labels.npy")
     ("arguments", "words"),
     [
         ((), "give either --logits and --labels, or --model and --labelled"),
-        (("--logits", "val.npy"), "give either"),
         (MODEL[:2], "give either"),
         ((*LOGITS, *MODEL), "give either"),
         (MODEL, "val: no such file or folder"),
@@ -93,8 +92,7 @@ LOGITS = ("--logits", "val.npy", "--labels", "val_labels.npy")
         ((*LOGITS, "--fail-below", "80"), "--fail-below is a fraction"),
         ((*LOGITS, "--state", "new.json"), "--state keeps what --fail-below counts: give both"),
         ((*LOGITS, "--features", "val.npy"), "features must be those of the labelled images, then of today"),
-        ((*LOGITS, "--second", "val.npy"), "second model's logits must be those"),
-        ((*LOGITS, "--window", "3"), "--window a whole number of 20 images or more"),
+        ((*LOGITS, "--window", "3"), "--window must be 20 images or more, got 3"),
         ((*LOGITS, "--classes", "two"), "2 classes are named, but the logits have 4 columns"),
         ((*LOGITS, "--classes", "twice"), "twice: names the class 'ant' twice"),
         ((*LOGITS, "--classes", "none"), "none cannot be read: No such file"),

@@ -9,7 +9,7 @@ from scipy.stats import t
 import unseen
 from baselines.accuracy.atc import confidence_log_odds
 from submission.errors import UnusableInput
-from unseen.estimation.budget import ByLabels, agresti_coull, answered, draw, proportional_order, read_answers
+from unseen.estimation.budget import ByLabels, answered, draw, proportional_order, read_answers
 
 FILES = {"today": [f"{row}.png" for row in range(300)], "=harder": ["-x.png"] * 200}
 
@@ -140,13 +140,6 @@ def test_a_group_counts_by_the_images_that_it_stands_for():
     ranks = np.concatenate([90 * np.arange(10), 900 + 10 * np.arange(10)])
     right = ranks < 900
     assert ByLabels.of(right, ranks, 1000, 0.9).accuracy == pytest.approx(0.855 + 0.0005)
-
-
-def test_the_interval_is_agresti_and_coulls():
-    """Adding two successes and two failures, as they round z at 95 %."""
-    centre, reach = agresti_coull(0.9, 10, 2.0)
-    assert centre == pytest.approx(11 / 14)
-    assert reach == pytest.approx(2 * (11 / 14 * 3 / 14 / 14) ** 0.5)
 
 
 @pytest.mark.parametrize("accuracy", [0.5, 0.8, 0.95, 1.0])
