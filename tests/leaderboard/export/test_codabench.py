@@ -46,6 +46,8 @@ def test_what_the_unpacker_asks_for_is_there(competition, bundle):
     for page in (found["terms"], *(page["file"] for page in found["pages"])):
         assert (bundle / page).read_text(encoding="utf-8").strip(), page
     assert all(page["title"] for page in found["pages"])
+    evaluation = (bundle / "pages/evaluation.md").read_text().splitlines()
+    assert [line for line in evaluation if line[:2] == "- "] == [f"- {rule}" for rule in competition.rules()]
     assert [task["index"] for task in found["tasks"]] == [0, 1]
     for task in found["tasks"]:
         assert (bundle / task["reference_data"]).is_dir()
