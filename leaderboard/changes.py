@@ -118,18 +118,18 @@ def team(
                 raise UnusableInput(f"team {changed.name!r} cannot be merged with itself")
             after = other.name
         elif action == "extend":
-            until = future_of("--to", to or "", time)
-            before, after = _extension(present(contest, ledger.changes()), changed, until)
+            before, after = _extension(present(contest, ledger.changes()), changed, to or "", time)
         texts = {"before": before, "after": after, "note": checked_reason(reason)}
         ledger.append(time, "change", what=action, team=changed.name, team_id=changed.id, **texts)
     return _followed(contest)
 
 
-def _extension(competition: Competition, team: Team, after: datetime) -> tuple[str, str]:
+def _extension(competition: Competition, team: Team, to: str, now: datetime) -> tuple[str, str]:
     """Returns a team's deadline before and after an extension."""
     if competition.deadline is None:
         raise UnusableInput("there is no deadline that could be extended")
     before = max(competition.deadline, team.deadline or competition.deadline)
+    after = future_of("--to", to, now)
     if after <= before:
         raise UnusableInput(f"team {team.name!r} may submit until {_text(before)} already: give a later time")
     return _text(before), _text(after)

@@ -67,16 +67,14 @@ def submit(
         facts, receipt = _enter(
             competition, ledger, file, team=name, note=note.strip(), now=clock(), new_team=new_team
         )
-    place = receipt_file(competition, receipt.number)
+    keep_receipt(receipt_file(competition, receipt.number), {**facts, **vars(receipt)})
     if file.invalid is not None:
-        keep_receipt(place, {**facts, "answer": receipt.answer})
         today = "" if competition.daily_limit is None else " today"
         left = "" if receipt.left is None else f", {receipt.left:,} left{today}"
         free = competition.free_invalid
         counted = "a team has ten invalid ones a day free" if free else f"invalid ones count too{left}"
         told = f"entered as submission {receipt.number}; {counted}"
         raise InvalidSubmission(file.invalid.name, file.invalid.problems, told) from file.invalid
-    keep_receipt(place, {**facts, **vars(receipt)})
     return receipt
 
 
@@ -135,7 +133,6 @@ def _enter(
     )
     facts: dict[str, object] = {
         "competition": competition.name,
-        "number": number,
         "team": counted.name,
         "time": now.astimezone(timezone.utc).isoformat(timespec="seconds"),
         "file": file.name,

@@ -8,7 +8,6 @@ from pathlib import Path
 from submission.competition import Competition
 from submission.files import sha256
 from submission.page import escaped, templates
-from submission.scoring import read_targets
 from submission.tracks import TRACKS
 
 HERE = Path(__file__).parent
@@ -61,7 +60,7 @@ def filled(template: Path, competition: Competition, **values: object) -> str:
 
 def data_card(competition: Competition) -> str:
     """Returns the data card, Markdown."""
-    return filled(HERE / "card.md", competition, targets=_spread(competition))
+    return filled(HERE / "card.md", competition)
 
 
 def licence_lines(competition: Competition) -> list[str]:
@@ -121,14 +120,3 @@ def _table(name: str) -> dict[str, object]:
             for title, kind, meaning in columns
         ],
     }
-
-
-def _spread(competition: Competition) -> str:
-    """Returns text with the smallest and the largest known target of each metric and part."""
-    found = []
-    for part in ("train", "val"):
-        targets = read_targets(competition, part) if f"{part}/targets.csv" in competition.files else {}
-        for names, title in zip(competition.by_metric(targets).values(), competition.titles, strict=True):
-            values = [targets[name] for name in names]
-            found += [f"{title} {min(values):.3f} to {max(values):.3f} ({part})"] if values else []
-    return ", ".join(found) or "none"

@@ -128,7 +128,7 @@ def _built(
     competition = draft.model_copy(
         update={
             **settings.rules(_write_private(draft, plan, targets, deviations, test_seed)),
-            "files": {**draft.files, **_hashes(root / "public", files)},
+            "files": draft.files | {file: sha256(draft.public / file) for file in files},
         }
     )
     competition.save()
@@ -172,7 +172,7 @@ def _drafted(
             "precision": settings.precision,
             "seed": settings.seed,
             "settings": {**settings.public(), **{name: fact for name, fact in facts.items() if fact}},
-            "files": _hashes(public, files),
+            "files": {file: sha256(public / file) for file in files},
             "engine": settings.engine,
         }
     )
@@ -376,8 +376,3 @@ def _public(track: str, plan: Plan, test_seed: int) -> set[str]:
     by_group = TRACKS[track].by_group
     keys = [(name, group if by_group else "", family) for name, group, family in plan.keys("test")]
     return public_sets(keys, test_seed)
-
-
-def _hashes(public: Path, files: Iterable[str]) -> dict[str, str]:
-    """Returns the SHA-256 of each file below `public`."""
-    return {file: sha256(public / file) for file in files}

@@ -312,7 +312,7 @@ def export(
     from leaderboard.export import export as write
     from submission.competition import time_of
 
-    day = time_of(start, "--start") if start else datetime.now(timezone.utc)
+    day = time_of(start, "--start: ") if start else datetime.now(timezone.utc)
     first = day.replace(hour=0, minute=0, second=0, microsecond=0)
     if dry_run:
         for handed_in, shown in rehearse(competition, platform, first):

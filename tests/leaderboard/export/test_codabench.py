@@ -71,24 +71,15 @@ def test_phases_follow_each_other(bundle):
     assert all(isinstance(phase["execution_time_limit"], int) for phase in phases)
 
 
-def test_the_competitions_limits_and_deadline_are_the_phases(competition, tmp_path):
-    limited = with_fields(
-        competition, daily_limit=3, total_limit=40, deadline=START + timedelta(days=9, hours=5)
-    )
+@pytest.mark.parametrize(("daily", "total", "shown"), [(3, 40, (3, 40)), (None, None, (0, 0))])
+def test_limits_and_the_deadline_are_the_phases(competition, tmp_path, daily, total, shown):
+    """A limit of 0 is none there as here; left out they are 5 and 100."""
+    end = START + timedelta(days=9, hours=5)
+    limited = with_fields(competition, daily_limit=daily, total_limit=total, deadline=end)
     limited.save()
     public, final = described(unpacked(limited, tmp_path))["phases"]
-    assert (public["max_submissions_per_day"], public["max_submissions"]) == (3, 40)
+    assert (public["max_submissions_per_day"], public["max_submissions"]) == shown
     assert (public["end"], final["start"]) == ("2027-01-10 05:00:00", "2027-01-10 05:00:01")
-
-
-def test_a_limit_of_0_is_none_there_as_here(competition, tmp_path):
-    free = with_fields(competition, daily_limit=None, total_limit=None)
-    free.save()
-    public, final = described(unpacked(free, tmp_path))["phases"]
-    assert (public["max_submissions_per_day"], public["max_submissions"]) == (0, 0), (
-        "left out they are 5 and 100"
-    )
-    assert (final["max_submissions_per_day"], final["max_submissions"]) == (1, 1)
 
 
 def test_private_scores_are_hidden_until_the_end(bundle):
