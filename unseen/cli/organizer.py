@@ -213,8 +213,8 @@ def team(
     """Rename, merge, extend or withdraw a team (organizers).
 
     rename --to NAME, merge --to TEAM (the submissions count for that team), extend --to TIME (a later
-    deadline), withdraw, disqualify. All of the team's submissions stay in the ledger; the board shows what
-    counts from now on, and says the change with its date and reason.
+    deadline; a date alone is its 23:59, UTC), withdraw, disqualify. All of the team's submissions stay in the
+    ledger; the board shows what counts from now on, and says the change with its date and reason.
 
     Example: unseen team contest ada rename --to ada-l --reason misspelt
     """

@@ -82,17 +82,14 @@ def test_limits_and_the_deadline_are_the_phases(competition, tmp_path, daily, to
     assert (public["end"], final["start"]) == ("2027-01-10 05:00:00", "2027-01-10 05:00:01")
 
 
-def test_private_scores_are_hidden_until_the_end(bundle):
+def test_private_scores_are_hidden_until_the_end_and_the_smallest_error_comes_first(bundle):
     found = described(bundle)
     public, final = found["phases"]
     assert final["hide_output"] is final["hide_score_output"] is True
     assert not public.get("hide_output")
     assert not public.get("hide_score_output")
-    assert [board["hidden"] for board in found["leaderboards"]] == [True]
-
-
-def test_the_leaderboard_sorts_the_smallest_error_first(bundle):
-    (board,) = described(bundle)["leaderboards"]
+    (board,) = found["leaderboards"]
+    assert board["hidden"]
     assert board["submission_rule"] in RULES
     (column,) = board["columns"]
     assert (column["key"], column["index"], column["sorting"], column["precision"]) == ("rmse", 0, "asc", 2)
