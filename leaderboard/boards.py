@@ -33,6 +33,7 @@ class Moment:
     predictions: Predictions
     public: tuple[Targets, ...]  # of each metric, the ranking one first
     private: tuple[Targets, ...]
+    sets: int  # number of test sets that count
 
     @classmethod
     def read(cls, competition: Competition, ledger: Ledger, final: bool) -> "Moment":
@@ -49,6 +50,7 @@ class Moment:
             predictions={each.number: predictions_of(competition, ledger, each) for each in scored},
             public=_of_usage(competition, targets, solution, "Public"),
             private=_of_usage(competition, targets, solution, "Private"),
+            sets=len({row.set for row in solution}),
         )
 
 

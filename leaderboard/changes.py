@@ -9,7 +9,7 @@ from leaderboard.feedback import public_rows, sets_of
 from leaderboard.ledger import Ledger, opened
 from leaderboard.submissions import keep_change
 from leaderboard.teams import check_new_name, check_team, registered
-from submission.competition import Competition, time_of, usual_limit
+from submission.competition import Competition, future_of, usual_limit
 from submission.errors import UnusableInput
 
 ACTIONS = ("rename", "merge", "withdraw", "disqualify", "extend")
@@ -47,7 +47,8 @@ def amend(
     """
     asked: dict[str, object] = {"daily_limit": daily_limit, "total_limit": total_limit, "contact": contact}
     if deadline is not None:
-        asked["deadline"] = NONE if deadline.strip().casefold() == NONE else time_of(deadline)
+        none = deadline.strip().casefold() == NONE
+        asked["deadline"] = NONE if none else future_of("--deadline", deadline, clock())
     check_line("contact", contact or "")
     for name in ("daily_limit", "total_limit"):
         if not 0 <= int(str(asked[name] or 0)) <= MOST_SUBMISSIONS:
@@ -117,18 +118,18 @@ def team(
                 raise UnusableInput(f"team {changed.name!r} cannot be merged with itself")
             after = other.name
         elif action == "extend":
-            before, after = _extension(present(contest, ledger.changes()), changed, to or "")
+            before, after = _extension(present(contest, ledger.changes()), changed, to or "", time)
         texts = {"before": before, "after": after, "note": checked_reason(reason)}
         ledger.append(time, "change", what=action, team=changed.name, team_id=changed.id, **texts)
     return _followed(contest)
 
 
-def _extension(competition: Competition, team: Team, to: str) -> tuple[str, str]:
+def _extension(competition: Competition, team: Team, to: str, now: datetime) -> tuple[str, str]:
     """Returns a team's deadline before and after an extension."""
     if competition.deadline is None:
         raise UnusableInput("there is no deadline that could be extended")
     before = max(competition.deadline, team.deadline or competition.deadline)
-    after = time_of(to)
+    after = future_of("--to", to, now)
     if after <= before:
         raise UnusableInput(f"team {team.name!r} may submit until {_text(before)} already: give a later time")
     return _text(before), _text(after)

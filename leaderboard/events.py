@@ -112,11 +112,11 @@ def notice(row: Row) -> str:
     elif row["what"] in SETTINGS:
         change = f"{SETTINGS[row['what']]} is now {row['after']} (before: {row['before']})"
     elif row["what"] == "rename":
-        change = f"team {row['before']} is now called {row['after']}"
+        change = f"{row['before']!r} is now called {row['after']!r}"
     elif row["what"] == "merge":
-        change = f"the submissions of team {row['before']} count for team {row['after']}"
+        change = f"the submissions of {row['before']!r} count for {row['after']!r}"
     elif row["what"] == "extend":
-        change = f"team {row['team']} may submit until {row['after']} (before: {row['before']})"
+        change = f"{row['team']!r} may submit until {row['after']} (before: {row['before']})"
     else:
-        change = f"team {row['team']} is {GONE[row['what']]}"
+        change = f"{row['team']!r} is {GONE[row['what']]}"
     return f"{row['time'][:10]}: {change.replace('+00:00', ' UTC')}. Reason: {row['note']}"

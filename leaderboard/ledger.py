@@ -77,7 +77,7 @@ class Entry:
     private: float | None
     scorer: str
     solution: str
-    final: bool  # chosen, or without a choice one of the best `FINALS` public scores, the earlier of equals
+    final: bool  # of an active team, chosen or else of the best `FINALS` public scores, the earlier of equals
     hash: str  # of its row in the chain
     state: str  # "active", or why that team no longer counts
     handed_in_by: str  # name of the team then
@@ -300,7 +300,7 @@ def entries_of(rows: Sequence[Mapping[str, Any]]) -> tuple[Entry, ...]:
             team_id=team.id,
             **{name: row[name] for name in ("file", "digest", "status", "hash")},
             **{name: newest[number][name] for name in ("public", "private", "scorer", "solution")},
-            final=number in finals,
+            final=number in finals and team.state == "active",
             state=team.state,
             handed_in_by=row["team"],
             note=row["note"] or "",

@@ -90,11 +90,13 @@ def publish(
 
 def _check_ended(competition: Competition, ledger: Ledger, now: datetime) -> None:
     """Refuse private scores before the last deadline, or of predictions that are not the files'."""
-    own = (team.deadline for team in ledger.teams().values() if team.state == "active")
-    deadline = max(filter(None, (competition.deadline, *own)), default=None)
-    if deadline is not None and now < deadline:
+    active = [team for team in ledger.teams().values() if team.state == "active"]
+    ends = [(competition.deadline, competition.name)]
+    ends += [(team.deadline, f"team {team.name!r}") for team in active]
+    if late := [(end, whose) for end, whose in ends if end is not None and now < end]:
+        deadline, whose = max(late)
         raise UnusableInput(
-            f"the deadline of {competition.name} is {deadline:%Y-%m-%d %H:%M:%S} UTC: "
+            f"the deadline of {whose} is {deadline:%Y-%m-%d %H:%M:%S} UTC: "
             "private scores can be published only after it"
         )
     if problem := next(file_problems(competition, ledger), ""):
@@ -114,7 +116,7 @@ def _written(competition: Competition, moment: Moment, final: bool, retired: boo
         boards = running_boards(competition, moment, shown, on_validation)
     names = {"public": "leaderboard.csv", "private": PRIVATE, "validation": "leaderboard_validation.csv"}
     files = {names[board.part]: board_csv(board) for board in boards}
-    files["leaderboard.html"] = leaderboard_html(competition, boards, moment.head)
+    files["leaderboard.html"] = leaderboard_html(competition, boards, moment.head, moment.sets)
     files["leaderboard.md"] = leaderboard_markdown(competition, boards, moment.head)
     if root != competition.root:
         files["index.html"] = files["leaderboard.html"]
@@ -158,7 +160,7 @@ def organizer_table(competition: Competition) -> str:
     return "\n\n".join(texts)
 
 
-def leaderboard_html(competition: Competition, boards: Sequence[Board], head: str) -> str:
+def leaderboard_html(competition: Competition, boards: Sequence[Board], head: str, sets: int) -> str:
     """Returns the text of ``leaderboard.html``, self-contained and with every value escaped."""
     page = templates(Path(__file__).parent)
     page.filters["place"] = lambda points, end: f"{99 * min(points, end) / end:.1f}"
@@ -174,6 +176,7 @@ def leaderboard_html(competition: Competition, boards: Sequence[Board], head: st
         scale=_scale,
         decided=decided_pairs,
         head=head,
+        sets=sets,
         lanes=lambda lines: max((number for line in lines for number in line.rank_groups), default=0),
     )
 

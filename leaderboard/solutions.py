@@ -136,11 +136,12 @@ def corrected(
         raise UnusableInput(f"the test sets have no {min(unknown)}: --label takes an id, --void a set")
     for name, label in labels.items():
         size = competition.sizes["test"][split_id(name)[1]]
-        near = label if TRACKS[competition.track].deviations else round(label * size) / size
-        if not 0 <= label <= 1 or abs(label - near) > ROUNDING:
+        fraction = label / 100 if 1 < label <= 100 else min(max(label, 0), 1)  # a percentage, perhaps
+        near = fraction if TRACKS[competition.track].deviations else round(fraction * size) / size
+        if abs(label - near) > ROUNDING:
             raise UnusableInput(
-                f"--label {name}: {label:g} is not a fraction of the set's {size:,} images; "
-                f"{min(max(near, 0), 1):.6f} is one"
+                f"--label {name}: {label:g} is not a fraction of the set's {size:,} images; did you mean "
+                f"{near:.6g}?"
             )
     found = tuple(
         replace(

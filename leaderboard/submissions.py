@@ -58,26 +58,23 @@ def submit(
 
     An invalid file is entered too, and the answer to it depends on no hidden label; other errors enter
     nothing. Limits are checked and the row is added while no other process can add one; `clock` is called
-    then. `new_team` registers the team in a hidden competition too.
+    then. `new_team` registers the team, in a hidden competition too, and refuses one that is registered.
     """
     check_line("note", note, LONGEST_NOTE)
     name = check_team(team)
     file = _handed_in(competition, path)
     with opened(competition, writing=True) as ledger:
-        create = new_team or competition.visibility == "practice"
         facts, receipt = _enter(
-            competition, ledger, file, team=name, note=note.strip(), now=clock(), create=create
+            competition, ledger, file, team=name, note=note.strip(), now=clock(), new_team=new_team
         )
-    place = receipt_file(competition, receipt.number)
+    keep_receipt(receipt_file(competition, receipt.number), {**facts, **vars(receipt)})
     if file.invalid is not None:
-        keep_receipt(place, {**facts, "answer": receipt.answer})
         today = "" if competition.daily_limit is None else " today"
         left = "" if receipt.left is None else f", {receipt.left:,} left{today}"
         free = competition.free_invalid
         counted = "a team has ten invalid ones a day free" if free else f"invalid ones count too{left}"
         told = f"entered as submission {receipt.number}; {counted}"
         raise InvalidSubmission(file.invalid.name, file.invalid.problems, told) from file.invalid
-    keep_receipt(place, {**facts, **vars(receipt)})
     return receipt
 
 
@@ -104,11 +101,14 @@ def _handed_in(competition: Competition, path: Path) -> _File:
 
 
 def _enter(
-    competition: Competition, ledger: Ledger, file: _File, team: str, note: str, now: datetime, create: bool
+    competition: Competition, ledger: Ledger, file: _File, team: str, note: str, now: datetime, new_team: bool
 ) -> tuple[dict[str, object], Receipt]:
     """Check a team's limits, score its file, add it to the open ledger; returns its facts and the answer."""
     before = len(ledger.teams())
-    counted = registered(competition, ledger, team, now, create)
+    counted = registered(competition, ledger, team, now, new_team or competition.visibility == "practice")
+    created = len(ledger.teams()) > before
+    if new_team and not created:
+        raise UnusableInput(f"team {counted.name!r} is registered already: leave --new-team out")
     made = ledger.made(counted)
     rules = present(competition, ledger.changes())
     left = check_open(rules, counted, _counted(rules, made), now)
@@ -133,7 +133,6 @@ def _enter(
     )
     facts: dict[str, object] = {
         "competition": competition.name,
-        "number": number,
         "team": counted.name,
         "time": now.astimezone(timezone.utc).isoformat(timespec="seconds"),
         "file": file.name,
@@ -149,7 +148,7 @@ def _enter(
         rows=sum(line.usage == "Public" for line in counting),
         left=left,
         same=next((earlier for earlier, _, _, known in made if known == digest), None),
-        created=len(ledger.teams()) > before,
+        created=created,
     )
 
 

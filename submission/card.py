@@ -1,13 +1,13 @@
 """Descriptions of a competition by ``public/`` alone: README, data card, Croissant 1.0 (mlcommons.org)."""
 
 import json
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
 from submission.competition import Competition
 from submission.files import sha256
 from submission.page import escaped, templates
-from submission.scoring import read_targets
 from submission.tracks import TRACKS
 
 HERE = Path(__file__).parent
@@ -30,19 +30,20 @@ TABLES = {
 """Name of the column next to ``id``, and description, of each table of a competition."""
 
 
-def cards(competition: Competition) -> dict[str, str]:
-    """Returns the text of each description, by the name of its file."""
+def cards(competition: Competition, beside: Sequence[str] = ()) -> dict[str, str]:
+    """Returns the text of each description by its file's name; files of the names `beside` go with them."""
     return {
-        README: archive_readme(competition),
+        README: archive_readme(competition, beside),
         CARD: data_card(competition),
         CROISSANT: croissant(competition),
     }
 
 
-def archive_readme(competition: Competition) -> str:
+def archive_readme(competition: Competition, beside: Sequence[str] = ()) -> str:
     """Returns the README for participants, Markdown: the task, the rules, the format, the commands."""
-    sample = competition.text("sample_submission.csv").splitlines()
-    return filled(HERE / "archive_readme.md", competition, version=version("unseen"), sample=sample[1:4])
+    sample = competition.text("sample_submission.csv").splitlines()[1:4]
+    values = {"version": version("unseen"), "sample": sample, "beside": beside}
+    return filled(HERE / "archive_readme.md", competition, **values)
 
 
 def filled(template: Path, competition: Competition, **values: object) -> str:
@@ -50,15 +51,16 @@ def filled(template: Path, competition: Competition, **values: object) -> str:
     page = templates(template.parent, escape=False)
     page.filters |= {"literal": escaped, "json": json.dumps}
     track = TRACKS[competition.track]
+    words = "".join(f" --network {name}" for name in competition.networks)
     licences = licence_lines(competition)
     return page.get_template(template.name).render(
-        competition=competition, track=track, licences=licences, **values
+        competition=competition, track=track, licences=licences, networks=words, **values
     )
 
 
 def data_card(competition: Competition) -> str:
     """Returns the data card, Markdown."""
-    return filled(HERE / "card.md", competition, targets=_spread(competition))
+    return filled(HERE / "card.md", competition)
 
 
 def licence_lines(competition: Competition) -> list[str]:
@@ -118,14 +120,3 @@ def _table(name: str) -> dict[str, object]:
             for title, kind, meaning in columns
         ],
     }
-
-
-def _spread(competition: Competition) -> str:
-    """Returns text with the smallest and the largest known target of each metric and part."""
-    found = []
-    for part in ("train", "val"):
-        targets = read_targets(competition, part) if f"{part}/targets.csv" in competition.files else {}
-        for names, title in zip(competition.by_metric(targets).values(), competition.titles, strict=True):
-            values = [targets[name] for name in names]
-            found += [f"{title} {min(values):.3f} to {max(values):.3f} ({part})"] if values else []
-    return ", ".join(found) or "none"

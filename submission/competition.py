@@ -89,19 +89,27 @@ _TIME = re.compile(
 """A time of ISO 8601, extended or basic; without an hour it is a date."""
 
 
-def time_of(text: str) -> datetime:
-    """Returns the time, in UTC, that a text of ISO 8601 is; of a date alone 23:59, without an offset UTC."""
+def time_of(text: str, option: str = "") -> datetime:
+    """Returns the time, in UTC, in an `option`'s text of ISO 8601; of a date 23:59, without offset UTC."""
     parts = _TIME.fullmatch(text.strip())
     if parts is None or text.strip().isdigit():
-        raise UnusableInput(f"a time as 2026-12-31T23:59 is expected, got {text!r}")
+        raise UnusableInput(f"{option}a time as 2026-12-31T23:59 is expected, got {text!r}")
     clock = f"{parts['hour']}:{parts['minute'] or '00'}:{parts['second'] or '00'}"
     offset = (parts["offset"] or "Z").upper().replace("Z", "+00:00").replace(":", "")
     written = f"{parts['year']}-{parts['month']}-{parts['day']}T{clock if parts['hour'] else '23:59:00'}"
     try:
         found = datetime.fromisoformat(f"{written}{offset[:3]}:{offset[3:] or '00'}")
     except ValueError as error:
-        raise UnusableInput(f"{text!r} is no time: {error}") from error
+        raise UnusableInput(f"{option}{text!r} is no time: {error}") from error
     return found.astimezone(timezone.utc)
+
+
+def future_of(option: str, time: str | datetime, now: datetime) -> datetime:
+    """Returns the time of an option, a deadline; refuses one that has passed."""
+    found = time if isinstance(time, datetime) else time_of(time, f"{option}: ")
+    if found <= now:
+        raise UnusableInput(f"{option} {found:%Y-%m-%d %H:%M} has passed: give a time in the future")
+    return found
 
 
 def usual_limit(public_sets: int) -> int:

@@ -36,7 +36,7 @@ def write_archive(competition: Competition, out: Path, beside: Sequence[Path] = 
             add_file(archive, f"{top}/public/{name}", path)
         for path in beside:
             add_file(archive, path.name, path)
-        for name, text in cards(competition).items():
+        for name, text in cards(competition, [path.name for path in beside]).items():
             archive.writestr(file_entry(f"{top}/{name}"), text)
     return out
 

@@ -35,7 +35,6 @@ def export(competition: Competition, platform: str, out: Path, start: datetime) 
             "with more test sets"
         )
     claim_folder(out, f"{platform} {digest_of(competition.name, competition.files)}\n")
-    out.chmod(0o700)
     PLATFORMS[platform].write(competition, out, start)
     write_private(out, {"README.md": filled(f"{platform}.md", competition)})
     return out

@@ -39,7 +39,9 @@ def scoring_files(competition: Competition) -> Files:
 
 
 def write_private(folder: Path, files: Files) -> None:
-    """Write files readable by their owner alone."""
+    """Write files that their owner alone can read, into a folder that is the owner's too."""
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
     for name, data in files.items():
         write_bytes(folder / name, data, private=True)
 

@@ -16,7 +16,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from starter.contest.accuracy.plan import LEAKED_SHARE
-from starter.contest.record import read_record
+from starter.contest.record import guessable, read_record
 from starter.contest.subject import open_observer
 from starter.data.images.arrays import read_npz
 from starter.data.sets.mix import Mix
@@ -101,9 +101,8 @@ def permissions(competition: Competition) -> Iterator[Finding]:
 
 def seed(competition: Competition) -> Iterator[Finding]:
     """Yield a test seed that can be guessed."""
-    if read_record(competition.root).get("test_seed", 2**32) < 2**32:
-        text = "the test seed is below 2^32 and can be guessed: build another folder without --test-seed"
-        yield "error", text
+    if problem := guessable(read_record(competition.root).get("test_seed", 2**32)):
+        yield "error", problem
 
 
 def strays(competition: Competition) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from scipy.special import softmax
 
 from starter.contest.audit import few
@@ -30,7 +31,7 @@ from starter.models.classifiers import (
     read_classifier,
     save_classifier,
 )
-from starter.models.classifiers.engine import place
+from starter.models.classifiers.engine import computing, place
 from starter.models.classifiers.networks.small import EMBEDDED, SMALL_MEAN, SMALL_STD, train_small
 from starter.models.encoders import ImageEncoder
 from starter.observing.cache import Cache, cache_of, place_cache
@@ -102,6 +103,7 @@ def _built(
     track = TRACKS[settings.track]
     splits = _splits(settings)
     load = _loader(settings, splits, device, root / "public")
+    settings = _in_one_engine(settings, splits, load, device)
     encoders = load_referees(settings.encoders, device, settings.precision, settings.engine)
     fit = lru_cache(
         lambda: fit_referees(
@@ -123,9 +125,12 @@ def _built(
     targets, deviations = track.measure(draft, settings, plan=plan, labels=labels, needs=needs, device=device)
     files = _write_targets(draft, targets, deviations)
     files += pack_referees(draft, packed, device) if packed else []
-    rules = settings.rules(_write_private(draft, plan, targets, deviations, test_seed))
-    rules["files"] = {**draft.files, **_hashes(root / "public", files)}
-    competition = draft.model_copy(update=rules)
+    competition = draft.model_copy(
+        update={
+            **settings.rules(_write_private(draft, plan, targets, deviations, test_seed)),
+            "files": draft.files | {file: sha256(draft.public / file) for file in files},
+        }
+    )
     competition.save()
     return competition
 
@@ -144,13 +149,14 @@ def _drafted(
     files += write_referees(public, referees)
     labels = _write_sets(public, plan)
     files += [f"{part}/{name}.npz" for part in ("val", "test") for name in labels[part]]
+    given = _given(settings, load)
     facts: dict[str, list[Any]] = {
         "referees": [
             {"name": each.name, "spec": each.probe.spec, "encoder": each.probe.encoder, **each.probe.figures}
             for each in referees
         ],
-        "logits_alone": [name for name, each in _given(settings, load).items() if each.logits_alone],
-        "networks": sorted(filter(None, (Spec.parse(spec).own_code for spec in settings.classifiers))),
+        "logits_alone": [name for name, each in given.items() if each.logits_alone],
+        "networks": sorted(filter(None, {Spec.parse(each.arch).own_code for each in given.values()})),
     }
     draft = Competition.model_validate(
         {
@@ -166,7 +172,7 @@ def _drafted(
             "precision": settings.precision,
             "seed": settings.seed,
             "settings": {**settings.public(), **{name: fact for name, fact in facts.items() if fact}},
-            "files": _hashes(public, files),
+            "files": {file: sha256(public / file) for file in files},
             "engine": settings.engine,
         }
     )
@@ -244,6 +250,16 @@ def _loader(settings: Settings, splits: Splits, device: str, public: Path) -> Lo
 
     _given(settings, load)
     return load
+
+
+def _in_one_engine(settings: Settings, splits: Splits, load: Load, device: str) -> Settings:
+    """Returns the settings, with PyTorch and its precision if the engine leaves a classifier to it."""
+    image = np.zeros((1, *splits.image_size, 3), np.uint8)
+    given = _given(settings, load).values()
+    if settings.engine == "torch" or not any(each.left_to_torch(image) for each in given):
+        return settings
+    engine, precision = computing("torch", settings.precision, device)
+    return settings.model_copy(update={"engine": engine, "precision": precision})
 
 
 def _look(settings: Settings, load: Load, fit: Callable[[], tuple[Referee, ...]], cache: Cache) -> Look:
@@ -360,8 +376,3 @@ def _public(track: str, plan: Plan, test_seed: int) -> set[str]:
     by_group = TRACKS[track].by_group
     keys = [(name, group if by_group else "", family) for name, group, family in plan.keys("test")]
     return public_sets(keys, test_seed)
-
-
-def _hashes(public: Path, files: Iterable[str]) -> dict[str, str]:
-    """Returns the SHA-256 of each file below `public`."""
-    return {file: sha256(public / file) for file in files}

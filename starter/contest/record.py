@@ -16,6 +16,12 @@ from submission.errors import UnusableInput
 from submission.files import ABANDONED, sweep, write_text
 
 
+def guessable(seed: int) -> str:
+    """Returns what is wrong with a test seed that others can find by trying all; "" for a larger one."""
+    text = "the test seed is below 2^32 and can be guessed: build another folder without --test-seed"
+    return text if seed < 2**32 else ""
+
+
 def read_record(root: Path, *needed: str) -> dict[str, Any]:
     """Returns the record of the build in `root`, which must have the `needed` keys; {} if there is none."""
     path = root / RECORD
@@ -32,6 +38,8 @@ def claim(
     root: Path, settings: Settings, test_seed: int | None, device: str = "cpu"
 ) -> Iterator[tuple[Settings, int]]:
     """Yield settings and the seed of everything hidden, as recorded, while no other build can run there."""
+    if settings.hidden and test_seed is not None and (problem := guessable(test_seed)):
+        raise UnusableInput(problem)
     record = root / RECORD
     if not record.exists() and root.exists() and any(path.name != "private" for path in root.iterdir()):
         raise UnusableInput(f"{root} is not empty and was not made by `unseen build`: name another folder")

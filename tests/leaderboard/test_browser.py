@@ -48,7 +48,7 @@ def page(competition):
     after = tuple(replace(each, public=each) for each in reversed(lines))
     boards = [Board("private", after, 2, 1.0), Board("public", (*lines, kit), 2, 1.25)]
     hostile = with_fields(competition, name=HOSTILE[0], source=HOSTILE[1])
-    return leaderboard_html(hostile, boards, "0" * 64)
+    return leaderboard_html(hostile, boards, "0" * 64, 4)
 
 
 @pytest.mark.slow
@@ -123,4 +123,4 @@ def test_axe_finds_nothing_serious(page, competition, axe, tmp_path, flags):
     opened = page.replace("<details>", "<details open>")
     assert violations(opened, axe, tmp_path, *flags) == []
     first = [Board("public", (), 2, detailed=False), Board("validation", (line(0, "fd"),), 2, 1.0)]
-    assert violations(leaderboard_html(competition, first, "0" * 64), axe, tmp_path, *flags) == []
+    assert violations(leaderboard_html(competition, first, "0" * 64, 4), axe, tmp_path, *flags) == []

@@ -59,7 +59,8 @@ def test_an_amendment_holds_at_once_and_is_told_everywhere(competition, halves, 
     ("values", "message"),
     [
         ({}, "nothing would change"),
-        ({"deadline": "20301231"}, "a time as 2026"),
+        ({"deadline": "20301231"}, "--deadline: a time as 2026"),
+        ({"deadline": "2025-12-31"}, "--deadline 2025-12-31 23:59 has passed"),
         ({"deadline": "2026-13-01"}, "is no time"),
         ({"daily_limit": -1}, "--daily-limit"),
         ({"contact": "a\nb"}, "--contact must be a line"),
@@ -135,11 +136,12 @@ def test_a_team_that_is_gone_counts_no_more(competition, halves, clock, action, 
     submit(competition, halves, "b", clock)
     change_team(competition, "a", action, None, "it asked", clock)
     assert names(competition) == ["b"]
-    assert f"2026-01-01: team a is {state}. Reason: it asked" in publish(competition).html.read_text()
+    assert f"2026-01-01: &#39;a&#39; is {state}. Reason: it asked" in publish(competition).html.read_text()
     for command, *values in ((submit, halves, "a", clock), (change_team, "b", "merge", "a", "why", clock)):
         with pytest.raises(UnusableInput, match=f"team 'a' is {state}"):
             command(competition, *values)
     shown = history_table(Competition.open(competition.root), history(competition))
+    assert [line.split()[0] for line in shown.splitlines()[1:3]] == ["1", "2*"]
     assert "a (does not count)" in shown
     assert "Reason: it asked" in shown
     assert verify(competition).problems == ()
@@ -153,7 +155,7 @@ def test_a_team_gets_a_late_day_and_private_scores_wait_for_it(competition, halv
     with pytest.raises(UnusableInput, match="was 2026-01-01 03:00:00"):
         submit(ended, halves, "b", clock)
     submit(ended, halves, "a", clock)
-    with pytest.raises(UnusableInput, match="2026-01-02 00:00:00"):
+    with pytest.raises(UnusableInput, match="deadline of team 'a' is 2026-01-02 00:00:00"):
         publish(ended, START + timedelta(hours=23))
     assert publish(ended, START + timedelta(hours=24)).private_csv
     with pytest.raises(UnusableInput, match="give a later time"):
@@ -178,7 +180,7 @@ def test_a_rescore_is_told(competition, halves, clock):
         with pytest.raises(UnusableInput, match="reason"):
             rescore(competition, {"cnn/test_0001": 0.5}, set(), reason, clock)
     rescore(competition, {"cnn/test_0001": 0.5}, {"test_0002"}, "a mix-up", clock)
-    publish(competition)
+    assert "<p>3 test sets of" in publish(competition).html.read_text()
     (notice,) = Competition.open(competition.root).notices
     assert re.fullmatch("2026-01-01: corrected test_0001; voided test_0002; the .* Reason: a mix-up", notice)
 

@@ -93,6 +93,7 @@ def test_auroc_counts_for_no_rank(ood_competition, monkeypatch):
         (["select", "comp", "--team", "nobody", "1"], 2, "'nobody' is not registered"),
         (["rescore", "comp", "--label", "x=nan", "--reason", "r"], 2, "--label x=nan: give ID=FRACTION"),
         (["rescore", "comp"], 2, "--reason"),
+        (["export", "kaggle", "comp", "--start", "1.12.2026"], 2, "--start: a time as 2026-12-31T23:59"),
         (["verify", "comp", "--head", "ab"], 2, "not the published head ab"),
     ],
 )

@@ -31,9 +31,9 @@ def contest(tmp_path):
 @pytest.fixture
 def hand_in(contest, tmp_path, clock):
     def hand(team, *files):
-        for values in files:
+        for number, values in enumerate(files):
             write(contest, tmp_path / "file.csv", values)
-            submit(contest, tmp_path / "file.csv", team, clock, new_team=True)
+            submit(contest, tmp_path / "file.csv", team, clock, new_team=not number)
 
     return hand
 

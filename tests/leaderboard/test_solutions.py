@@ -52,8 +52,12 @@ def test_a_voided_set_counts_for_no_classifier(competition, halves, clock):
     [
         ({"cnn/test_9": 0.5}, set(), "have no cnn/test_9"),
         ({"cnn/test_0001": 1.5}, set(), "not a fraction"),
-        ({"cnn/test_0001": 0.533}, set(), "0.533 is not a fraction of the set's 100 images; 0.530000 is one"),
-        ({"cnn/test_0001": 53}, set(), "53 is not a fraction of the set's 100 images; 1.000000 is one"),
+        (
+            {"cnn/test_0001": 0.533},
+            set(),
+            "0.533 is not a fraction of the set's 100 images; did you mean 0.53\\?",
+        ),
+        ({"cnn/test_0001": 53}, set(), "53 is not a fraction of the set's 100 images; did you mean 0.53\\?"),
         ({}, {"test_9"}, "have no test_9"),
         ({}, {"cnn/test_0001"}, "have no cnn/test_0001: label takes an id, void a set"),
         ({"test_0001": 0.5}, set(), "have no test_0001: label takes an id, void a set"),

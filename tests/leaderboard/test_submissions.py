@@ -102,12 +102,13 @@ def test_no_team_takes_a_name_that_reads_like_another_teams(competition, halves,
 def test_a_hidden_competition_takes_registered_teams_alone(competition, halves, clock):
     hidden = with_rules(competition, visibility="hidden")
     assert submit(hidden, halves, " Ada  Lovelace", clock, new_team=True).created
-    assert not submit(hidden, halves, "ada lovelace", clock, new_team=True).created
+    with pytest.raises(UnusableInput, match="team 'Ada Lovelace' is registered already: leave new_team out"):
+        submit(hidden, halves, "ada lovelace", clock, new_team=True)
     with pytest.raises(UnusableInput, match="not registered: did you mean 'Ada Lovelace'"):
         submit(hidden, halves, "Ada Lovelac", clock)
     with pytest.raises(UnusableInput, match="not registered: is it a new team"):
         submit(hidden, halves, "Xqz", clock)
-    assert submit(hidden, halves, "ADA LOVELACE", clock).number == 3
+    assert submit(hidden, halves, "ADA LOVELACE", clock).number == 2
     assert {entry.team for entry in entries(hidden)} == {"Ada Lovelace"}
 
 

@@ -206,7 +206,7 @@ def build(
         settings: Values of settings by name, as in a settings file (`unseen build --write-settings FILE`);
             they override the preset.
         track: "accuracy" or "ood".
-        test_seed: Seed of the test sets, which must be kept secret; None for a random one.
+        test_seed: Secret seed of the test sets, 2^32 or more if `hidden`; None for a random one.
         device: Device that runs the classifiers.
 
     Raises:

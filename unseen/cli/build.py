@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from typer import CallbackParam, Context, Exit, Option, echo
 
+from submission.competition import future_of
 from submission.errors import UnusableInput
 from unseen.cli import options
 from unseen.cli.options import Cache, Cluster, Device, Network, argument, number, option, path, text
@@ -41,7 +42,7 @@ def build(
     write_settings: Annotated[Path | None, option("FILE", "Only write all settings as TOML.")] = None,
     preset: Annotated[str, text("Use the settings of a preset: small, or datacv2023.")] = "",
     track: Annotated[str, text("accuracy (of classifiers), or ood (of OOD detectors). [accuracy]")] = "",
-    test_seed: Annotated[int | None, number("Seed of the test sets, a secret. [random]")] = None,
+    test_seed: Annotated[int | None, number("Secret seed of the test sets, 2^32 or more. [random]")] = None,
     network: Network = [],
     device: Device = "cpu",
     cluster: Cluster = None,
@@ -82,10 +83,8 @@ def build(
     codes = filter(None, (Spec.parse(each).own_code for each in asked.classifiers))
     own = dict.fromkeys(options.use_networks(context, [*network, *codes]))
     begun = folder is not None and (folder / "private/build.json").exists()
-    if asked.deadline and asked.deadline <= datetime.now(timezone.utc) and not begun:
-        raise UnusableInput(
-            f"--deadline {asked.deadline:%Y-%m-%d %H:%M} has passed: give a time in the future"
-        )
+    if asked.deadline and not begun:
+        future_of("--deadline", asked.deadline, datetime.now(timezone.utc))
     if dry_run or folder is None:
         from starter.contest.build import dry_run as rehearse
 

@@ -176,16 +176,16 @@ def amend(
     competition: Contest,
     *,
     reason: Reason,
-    deadline: Annotated[str | None, text("New end, as 2026-12-31T23:59 (UTC), or none.")] = None,
+    deadline: Annotated[str | None, text("New end, as 2026-12-31T23:59 (UTC); or none.")] = None,
     daily_limit: Annotated[int | None, options.number("Submissions a day; 0 for any number.")] = None,
     total_limit: Annotated[int | None, options.number("Submissions in all; 0 for any number.")] = None,
     contact: Annotated[str | None, text("Contact for participants.")] = None,
 ) -> None:
     """Change the deadline, a limit or the contact (organizers).
 
-    The competition may be running. The ledger records the change, and the board and the archive's README say
-    it with its date and reason. In a hidden competition the total limit cannot rise above a fifth of the
-    public sets.
+    The competition may be running; a date alone ends at 23:59 (UTC). The ledger records the change, and the
+    board and the archive's README say it with its date and reason. In a hidden competition the total limit
+    cannot rise above a fifth of the public sets.
 
     Example: unseen amend contest --deadline 2099-12-31 --reason holiday
     """
@@ -208,13 +208,13 @@ def team(
     action: Annotated[str, argument("ACTION", "rename, merge, withdraw, disqualify or extend.")],
     *,
     reason: Reason,
-    to: Annotated[str | None, text("The new name, the other team, or the team's own deadline.")] = None,
+    to: Annotated[str | None, text("The new name, the other team, or the own deadline.")] = None,
 ) -> None:
     """Rename, merge, extend or withdraw a team (organizers).
 
     rename --to NAME, merge --to TEAM (the submissions count for that team), extend --to TIME (a later
-    deadline), withdraw, disqualify. All of the team's submissions stay in the ledger; the board shows what
-    counts from now on, and says the change with its date and reason.
+    deadline; a date alone is its 23:59, UTC), withdraw, disqualify. All of the team's submissions stay in the
+    ledger; the board shows what counts from now on, and says the change with its date and reason.
 
     Example: unseen team contest ada rename --to ada-l --reason misspelt
     """
@@ -298,7 +298,7 @@ def export(
     competition: Contest,
     out: Annotated[Path | None, argument("OUT", "A new folder, for hidden labels.")] = None,
     *,
-    start: Annotated[datetime | None, option("YYYY-MM-DD", "Codabench: the first day. [today]")] = None,
+    start: Annotated[str, option("YYYY-MM-DD", "Codabench: the first day, from 0:00 UTC. [today]")] = "",
     dry_run: Annotated[bool, Option("--dry-run", help="Only try the scoring program.")] = False,
 ) -> None:
     """Write the competition for another platform.
@@ -310,9 +310,10 @@ def export(
     """
     from leaderboard.export import PLATFORMS, rehearse
     from leaderboard.export import export as write
+    from submission.competition import time_of
 
-    day = start or datetime.now(timezone.utc)
-    first = day.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=timezone.utc)
+    day = time_of(start, "--start: ") if start else datetime.now(timezone.utc)
+    first = day.replace(hour=0, minute=0, second=0, microsecond=0)
     if dry_run:
         for handed_in, shown in rehearse(competition, platform, first):
             echo(f"{handed_in}: {shown}")

@@ -41,6 +41,8 @@ def plan_accuracy(settings: AccuracySettings, splits: Splits, test_seed: int, lo
     """Plan the sets of every part; `look` is used where the group has sub-populations."""
     bases = {"train": splits.meta_base, "val": splits.val_base, "test": splits.test_base}
     own = read_recipes(settings.recipes) if settings.recipes else []
+    for path in (*settings.val_from, *settings.test_from):
+        set_names(path, splits.classes)  # a wrong path is told before a wrong size
     check_sizes(settings, own, bases, splits.tested)
     read: Natural = {}
     seeds = {"val": settings.seed, "test": test_seed}
@@ -107,8 +109,8 @@ def check_sizes(
         if made and settings.set_size > count:
             enough = ceil(settings.set_size * tested / count)
             raise UnusableInput(
-                f"{tested:,} test images make {count:,} {part} images, {settings.set_size:,} are asked for a "
-                f"set: use --set-size {count}, or {enough:,} test images"
+                f"--source has {tested:,} test images for all parts, and {count:,} of them for {part} sets, "
+                f"of {settings.set_size:,} each: use --set-size {count}, or give {enough:,} test images"
             )
 
 

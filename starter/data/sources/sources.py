@@ -67,6 +67,7 @@ def set_names(path: str | Path, classes: Sequence[str] = ()) -> list[str]:
     if stored := stored_sets(path):
         return [str(each.path) for each in stored]
     if path.suffix.lower() == ".npz":
+        container(path)  # refuses a wrong path
         return [str(path)]
     if arrays := sorted(each for each in path.glob("[!.]*.[nN][pP][zZ]") if is_visible(each.name)):
         return [str(each) for each in arrays]

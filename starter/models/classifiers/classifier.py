@@ -120,6 +120,11 @@ class Classifier:
         """Returns the feature maps after each stage, each float32 (n, c, h', w'); raises as a call does."""
         return list(self._part("stages", self.normalised(images)))
 
+    def left_to_torch(self, images: Images) -> bool:
+        """Returns True if the engine cannot take a part of the network, which PyTorch then computes."""
+        self(images)
+        return any(runner.left_to_torch for runner in self._runners.values())
+
     @property
     def logits_alone(self) -> bool:
         """True if the network has no linear head, and therefore no features."""

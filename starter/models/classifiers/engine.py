@@ -41,6 +41,7 @@ class Runner:
     ) -> None:
         self.part, self.title, self.own_code = part, title, own_code
         self.asked = engine, precision, device
+        self.left_to_torch = False  # whether OpenVINO could not take the part
         self._compiled: dict[tuple[int, ...], Run | None] = {}
 
     def __call__(self, inputs: Tensor) -> tuple[Tensor, ...]:
@@ -64,6 +65,7 @@ class Runner:
             except Exception as error:  # the libraries raise whatever they like
                 tell_once(f"{self.title}: openvino cannot take its network ({why(error)}): torch computes")
                 self._compiled[key] = None
+                self.left_to_torch = True
         return self._compiled[key]
 
     def _compile(self, size: tuple[int, ...], precision: str, threads: int) -> Run:

@@ -87,8 +87,10 @@ class Training:
 
 def train(asked: Training, out: Path, device: str | None = None) -> str:
     """Train a classifier, from ``<out>.checkpoint`` on, write it, and return a text with its accuracy."""
-    if out.suffix.lower() != ".safetensors" or out.exists():
-        raise UnusableInput(f"{out}: a new file is expected, whose name ends in .safetensors")
+    if out.suffix.lower() != ".safetensors":
+        raise UnusableInput(f"{out}: the file's name must end in .safetensors")
+    if out.exists():
+        raise UnusableInput(f"{out} exists already: name another file, or remove it to train anew")
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     check_device(device)
     splits = load_source(asked.source, asked.seed, asked.fit)

@@ -46,6 +46,8 @@ def test_what_the_unpacker_asks_for_is_there(competition, bundle):
     for page in (found["terms"], *(page["file"] for page in found["pages"])):
         assert (bundle / page).read_text(encoding="utf-8").strip(), page
     assert all(page["title"] for page in found["pages"])
+    evaluation = (bundle / "pages/evaluation.md").read_text().splitlines()
+    assert [line for line in evaluation if line[:2] == "- "] == [f"- {rule}" for rule in competition.rules()]
     assert [task["index"] for task in found["tasks"]] == [0, 1]
     for task in found["tasks"]:
         assert (bundle / task["reference_data"]).is_dir()
@@ -69,37 +71,25 @@ def test_phases_follow_each_other(bundle):
     assert all(isinstance(phase["execution_time_limit"], int) for phase in phases)
 
 
-def test_the_competitions_limits_and_deadline_are_the_phases(competition, tmp_path):
-    limited = with_fields(
-        competition, daily_limit=3, total_limit=40, deadline=START + timedelta(days=9, hours=5)
-    )
+@pytest.mark.parametrize(("daily", "total", "shown"), [(3, 40, (3, 40)), (None, None, (0, 0))])
+def test_limits_and_the_deadline_are_the_phases(competition, tmp_path, daily, total, shown):
+    """A limit of 0 is none there as here; left out they are 5 and 100."""
+    end = START + timedelta(days=9, hours=5)
+    limited = with_fields(competition, daily_limit=daily, total_limit=total, deadline=end)
     limited.save()
     public, final = described(unpacked(limited, tmp_path))["phases"]
-    assert (public["max_submissions_per_day"], public["max_submissions"]) == (3, 40)
+    assert (public["max_submissions_per_day"], public["max_submissions"]) == shown
     assert (public["end"], final["start"]) == ("2027-01-10 05:00:00", "2027-01-10 05:00:01")
 
 
-def test_a_limit_of_0_is_none_there_as_here(competition, tmp_path):
-    free = with_fields(competition, daily_limit=None, total_limit=None)
-    free.save()
-    public, final = described(unpacked(free, tmp_path))["phases"]
-    assert (public["max_submissions_per_day"], public["max_submissions"]) == (0, 0), (
-        "left out they are 5 and 100"
-    )
-    assert (final["max_submissions_per_day"], final["max_submissions"]) == (1, 1)
-
-
-def test_private_scores_are_hidden_until_the_end(bundle):
+def test_private_scores_are_hidden_until_the_end_and_the_smallest_error_comes_first(bundle):
     found = described(bundle)
     public, final = found["phases"]
     assert final["hide_output"] is final["hide_score_output"] is True
     assert not public.get("hide_output")
     assert not public.get("hide_score_output")
-    assert [board["hidden"] for board in found["leaderboards"]] == [True]
-
-
-def test_the_leaderboard_sorts_the_smallest_error_first(bundle):
-    (board,) = described(bundle)["leaderboards"]
+    (board,) = found["leaderboards"]
+    assert board["hidden"]
     assert board["submission_rule"] in RULES
     (column,) = board["columns"]
     assert (column["key"], column["index"], column["sorting"], column["precision"]) == ("rmse", 0, "asc", 2)

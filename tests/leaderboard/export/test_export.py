@@ -32,7 +32,8 @@ def test_the_same_competition_gives_the_same_bytes(competition, tmp_path, platfo
 def test_only_the_owner_can_read_an_export_whose_readme_says_so(competition, tmp_path, platform):
     out = export(competition, platform, tmp_path / "out", START)
     assert "holds hidden labels: keep it to yourself" in (out / "README.md").read_text()
-    assert stat.S_IMODE(out.stat().st_mode) == 0o700
+    private = [out, *out.glob("host"), *out.glob("host/*.*"), *out.glob("*.zip")]
+    assert {stat.S_IMODE(each.stat().st_mode) & 0o077 for each in private} == {0}
 
 
 @PLATFORM

@@ -175,14 +175,17 @@ def test_recipes_of_ones_own_make_the_meta_train_sets_and_the_seen_ones(tmp_path
     assert "train_sets" not in settings.public()
 
 
-@pytest.mark.parametrize(
-    "changes", [{}, {"val_sets": 0}, {"val_sets": 0, "test_sets": 0, "test_from": ("x",)}]
-)
+@pytest.mark.parametrize("changes", [{}, {"val_sets": 0}, {"val_sets": 0, "test_sets": 0}])
 def test_sets_larger_than_their_base_are_refused_with_both_numbers(changes, tmp_path):
+    np.savez(tmp_path / "own.npz")
+    settings = small(set_size=50, test_from=(str(tmp_path / "own.npz"),), **changes)
     with pytest.raises(
-        UnusableInput, match=r"160 test images make 40 .* images, 50 are asked for a set: use"
+        UnusableInput, match=r"160 test images for all parts, and 40 of them for \w+ sets, of 50"
     ):
-        plan_accuracy(small(set_size=50, **changes), splits(), 5, None)
+        plan_accuracy(settings, splits(), 5, None)
+    (tmp_path / "own.npz").unlink()
+    with pytest.raises(UnusableInput, match="no such file"):
+        plan_accuracy(settings, splits(), 5, None)
     own = [Recipe(name, 0, (("sample", {"n": 41}),)) for name in ("a", "b")]
     with pytest.raises(UnusableInput, match="'a' draws 41 images"):
         plan_accuracy(small(recipes=recipes_file(tmp_path / "x.jsonl", own)), splits(), 5, None)

@@ -3,6 +3,7 @@
 import json
 import re
 import stat
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from starter.contest.accuracy.plan import render
 from starter.contest.audit import few_sets
 from starter.contest.build import build, dry_run
 from starter.contest.plan import PlannedSet
+from starter.contest.record import read_record
 from starter.data.images.arrays import read_npz
 from starter.data.sets.recipe import Recipe
 from starter.observing.sets import PublicSets
@@ -151,13 +153,18 @@ def natural(path, built, keep, own=None):
 
 
 def test_natural_sets_of_ones_own_and_hidden(built, settings, tmp_path):
+    (tmp_path / "again").mkdir()
     paths = tuple(
-        natural(tmp_path / f"{name}.npz", built, keep)
-        for name, keep in (("few", lambda labels: labels < 3), ("many", lambda labels: labels >= 0))
+        natural(tmp_path / f"{name}.npz", built, lambda labels, most=most: labels < most)
+        for name, most in (("few", 3), ("a_1", 10), ("again/a_1", 10))
     )
     asked = settings(test_sets=0, test_from=paths, hidden=True)
-    competition = build(tmp_path / "contest", asked, SEED, reads=("grey", "peers"))
-    assert len(list((competition.root / "cache/grey").iterdir())) == 12 + 6 + 2 + 2, "all sets and references"
+    with pytest.raises(UnusableInput, match=r"the test seed is below 2\^32"):
+        build(tmp_path / "contest", asked, SEED)
+    competition = build(tmp_path / "contest", asked, SEED + 2**32, reads=("grey", "peers"))
+    assert len(list((competition.root / "cache/grey").iterdir())) == 12 + 6 + 3 + 2, "all sets and references"
+    families = Counter(test["family"] for test in read_record(competition.root)["test"])
+    assert families == {"few": 1, "a_1": 2}, "sets of one name are one family"
     assert competition.visibility == "hidden"
     assert {row.group for row in solution_of(competition)} == {"natural", "natural-few"}
     assert "test_from" not in competition.settings
@@ -179,7 +186,7 @@ def test_test_images_that_are_public_are_refused_or_told(built, settings, tmp_pa
         natural(tmp_path / f"{own}.npz", built, lambda labels: labels >= 0, own) for own in (1, 10, None)
     )
     with pytest.raises(UnusableInput, match="1 of its 60 images are public with labels, in meta_base; take"):
-        build(tmp_path / "a", settings(test_sets=0, test_from=(one, none), hidden=True), SEED)
+        build(tmp_path / "a", settings(test_sets=0, test_from=(one, none), hidden=True), 2**62)
     with pytest.raises(UnusableInput, match=f"test_from {ten}: 10 of its 60 images"):
         build(tmp_path / "b", settings(test_from=(ten,)), SEED)
     copy = natural(tmp_path / "copy.npz", built, lambda labels: labels >= 0)

@@ -174,7 +174,7 @@ def kept_back(tmp_path_factory):
 def test_a_hidden_competition_tests_on_the_organizers_own_images(kept_back, mix_settings, tmp_path):
     own = {"test_from": (str(kept_back / "ood"),), "test_ind": str(kept_back / "ind")}
     settings = mix_settings(hidden=True, **own, **FEW)
-    found = build(tmp_path / "mixes", settings, SEED)
+    found = build(tmp_path / "mixes", settings, 2**32)
     assert found.visibility == "hidden"
     record = json.loads((found.private / "build.json").read_text())
     assert {Mix.from_json(entry["recipe"]).ood_set for entry in record["test"]} == {"x_1", "y_1", "z_1"}
@@ -188,8 +188,7 @@ def test_a_hidden_competition_tests_on_the_organizers_own_images(kept_back, mix_
     public = (found.public / "competition.json").read_text() + (found.public / "LICENCES.txt").read_text()
     assert not any(word in public for word in ("x_1", "kept_back"))
     assert "test sets from elsewhere" in public
-    errors = [text for grade, text in audit(found) if grade == "error"]
-    assert all("seed" in text for text in errors), errors
+    assert not [text for grade, text in audit(found) if grade == "error"]
 
 
 def test_equal_ind_images_are_taken_once(kept_back, mix_settings, tmp_path, capsys):

@@ -81,8 +81,8 @@ def test_what_cannot_be_used_is_told(source, tmp_path):
     (tmp_path / "there.safetensors").write_bytes(b"")
     (tmp_path / "damaged.safetensors.checkpoint").write_bytes(b"PK")
     for name, message in (
-        ("a.pt", "ends in .safetensors"),
-        ("there.safetensors", "a new file is expected"),
+        ("a.pt", "must end in .safetensors"),
+        ("there.safetensors", "there.safetensors exists already"),
         ("damaged.safetensors", "checkpoint is damaged: take it away"),
     ):
         with pytest.raises(UnusableInput, match=message):
