@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 
 from leaderboard.events import GONE, NONE, SETTINGS, Team, check_line, checked_reason, notice, now, present
 from leaderboard.feedback import public_rows, sets_of
@@ -11,6 +12,7 @@ from leaderboard.submissions import keep_change
 from leaderboard.teams import check_new_name, check_team, registered
 from submission.competition import Competition, time_of, usual_limit
 from submission.errors import UnusableInput
+from submission.pack import competition_of
 
 ACTIONS = ("rename", "merge", "withdraw", "disqualify", "extend")
 """What can be done with a team."""
@@ -18,7 +20,7 @@ MOST_SUBMISSIONS = 1_000_000
 
 
 def amend(
-    contest: Competition,
+    contest: Competition | Path | str,
     reason: str,
     clock: Callable[[], datetime] = now,
     *,
@@ -30,7 +32,7 @@ def amend(
     """Change the deadline, a limit or the contact of a running competition; None leaves it as it is.
 
     Args:
-        contest: Organizer's copy of the competition.
+        contest: Organizer's copy of the competition, or its path.
         reason: Reason, a line that the board and the archive's README publish.
         clock: Function that returns the present time, with its time zone.
         deadline: New end, as "2026-12-31T23:59" (UTC, or with an offset); "none" for no end.
@@ -45,6 +47,7 @@ def amend(
     Raises:
         UnusableInput: nothing would change, a value cannot be, or this is a participant's copy.
     """
+    contest = competition_of(contest)
     asked: dict[str, object] = {"daily_limit": daily_limit, "total_limit": total_limit, "contact": contact}
     if deadline is not None:
         asked["deadline"] = NONE if deadline.strip().casefold() == NONE else time_of(deadline)
@@ -73,7 +76,7 @@ def amend(
 
 
 def team(
-    contest: Competition,
+    contest: Competition | Path | str,
     name: str,
     action: str,
     to: str | None = None,
@@ -85,7 +88,7 @@ def team(
     All of the team's submissions stay in the ledger; the board shows what counts from now on.
 
     Args:
-        contest: Organizer's copy of the competition.
+        contest: Organizer's copy of the competition, or its path.
         name: Name of the team.
         action: "rename", "merge", "withdraw", "disqualify" or "extend".
         to: With "rename" the new name, with "merge" the team for which the submissions count from now on,
@@ -100,6 +103,7 @@ def team(
         UnusableInput: the team is unknown or counts no more, the new name or time cannot be, or this is a
             participant's copy.
     """
+    contest = competition_of(contest)
     if action not in ACTIONS or (to is None) != (action in GONE):
         raise UnusableInput(
             "give rename or merge --to NAME, extend --to TIME, or withdraw or disqualify without --to"

@@ -93,7 +93,7 @@ def test_a_table_of_methods_has_the_reports_numbers(opened):
     overall = scores[scores.group == "all"].set_index("method")
     assert overall.loc["Mean", "rmse"] == pytest.approx(overall.loc["constant", "rmse"])
     assert "StandardScaler+Ridge" in overall.index
-    alone = unseen.evaluate(opened, "fd").set_index(["group", "method"])
+    alone = unseen.evaluate(str(opened.root), "fd").set_index(["group", "method"])
     assert alone.loc[("all", "fd"), "skill"] == overall.loc["fd", "skill"] != 0
     assert alone.loc[("all", "constant"), "rmse"] == overall.loc["constant", "rmse"]
     with (opened.root / "runs.csv").open() as stream:
@@ -120,7 +120,7 @@ def test_a_prediction_is_a_valid_submission_where_it_is_asked_for(opened, tmp_pa
     assert list(validate(opened, file)) == list(opened.ids("test"))
     assert (opened.root / "submissions/Ridge(alpha=2).csv").read_bytes() == file.read_bytes()
     assert (opened.root / "validation/Ridge(alpha=2).csv").is_file()
-    assert unseen.predict(opened, {"two": Ridge(2)}) == opened.root / "submissions/two.csv"
+    assert unseen.predict(opened.root, {"two": Ridge(2)}) == opened.root / "submissions/two.csv"
 
 
 READ_ONLY = """
@@ -191,12 +191,18 @@ def test_a_file_is_scored_and_a_team_stands_on_the_board(competition, tmp_path):
     found = unseen.score(competition, tmp_path / "val.csv")
     assert isinstance(found, Score)
     assert str(found).split()[:4] == ["RMSE", "MAE", "Spearman", "predictions"]
-    with pytest.raises(UnusableInput, match="the path of a file, not a DataFrame"):
-        unseen.score(competition, pd.read_csv(tmp_path / "val.csv"))
-    receipt = unseen.score(competition, tmp_path / "test.csv", team="A & B")
+    table = pd.read_csv(tmp_path / "val.csv")
+    advised = {"index=False": table, "index=True": table.set_index("id"), "not a ndarray$": np.ones(3)}
+    for fix, given in advised.items():
+        with pytest.raises(UnusableInput, match=fix):
+            unseen.score(competition, given)
+    with pytest.raises(UnusableInput, match="give a competition, or its folder's path, first, not a float"):
+        unseen.leaderboard(0.5)
+    receipt = unseen.score(str(competition.root), tmp_path / "test.csv", team="A & B")
     assert receipt.number == 1
     assert f"<td>{receipt.answer}</td>" in receipt._repr_html_()
-    board = unseen.leaderboard(competition)
+    assert unseen.amend(str(competition.root), "more time", daily_limit=9).daily_limit == 9
+    board = unseen.leaderboard(competition.root)
     assert repr(board) == str(board)
     assert str(board).splitlines()[1].split("  ")[0] == "A & B"
     assert [line.name for line in board.standings if line.kind == "team"] == ["A & B"]
