@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable
 from datetime import datetime
-from pathlib import Path
 
 from leaderboard.events import GONE, NONE, SETTINGS, Team, check_line, checked_reason, notice, now, present
 from leaderboard.feedback import public_rows, sets_of
@@ -12,7 +11,7 @@ from leaderboard.submissions import keep_change
 from leaderboard.teams import check_new_name, check_team, registered
 from submission.competition import Competition, time_of, usual_limit
 from submission.errors import UnusableInput
-from submission.pack import competition_of
+from submission.pack import AnyCompetition, competition_of
 
 ACTIONS = ("rename", "merge", "withdraw", "disqualify", "extend")
 """What can be done with a team."""
@@ -20,7 +19,7 @@ MOST_SUBMISSIONS = 1_000_000
 
 
 def amend(
-    contest: Competition | Path | str,
+    contest: AnyCompetition,
     reason: str,
     clock: Callable[[], datetime] = now,
     *,
@@ -76,7 +75,7 @@ def amend(
 
 
 def team(
-    contest: Competition | Path | str,
+    contest: AnyCompetition,
     name: str,
     action: str,
     to: str | None = None,

@@ -41,7 +41,11 @@ def write_archive(competition: Competition, out: Path, beside: Sequence[Path] = 
     return out
 
 
-def competition_of(given: Competition | Path | str) -> Competition:
+AnyCompetition = Competition | Path | str
+"""A competition, or the path of its folder or archive."""
+
+
+def competition_of(given: AnyCompetition) -> Competition:
     """Returns a competition as it is, or the one in a folder or in a participants' archive."""
     if isinstance(given, Competition):
         return given

@@ -5,15 +5,14 @@ from pathlib import Path
 from leaderboard.events import now
 from leaderboard.publish import Published, publish
 from leaderboard.submissions import Receipt, submit
-from submission.competition import Competition
 from submission.errors import UnusableInput
 from submission.metrics import Score
-from submission.pack import competition_of
+from submission.pack import AnyCompetition, competition_of
 from submission.scoretable import score_validation
 
 
 def score(
-    contest: Competition | Path | str,
+    contest: AnyCompetition,
     file: Path | str,
     team: str | None = None,
     metric: str | None = None,
@@ -49,19 +48,14 @@ def score(
     if not isinstance(file, Path | str):
         index = getattr(getattr(file, "index", None), "name", None) == "id"
         written = f': .to_csv("mine.csv", index={index}) writes one' if hasattr(file, "to_csv") else ""
-        raise UnusableInput(
-            f"give the path of a CSV with id,prediction, not a {type(file).__name__}{written}"
-        )
+        raise UnusableInput(f"give a CSV's path, of id,prediction, not a {type(file).__name__}{written}")
     if team is None:
         return score_validation(contest, Path(file), metric)
     return submit(contest, Path(file), team, note=note)
 
 
 def leaderboard(
-    contest: Competition | Path | str,
-    final: bool = False,
-    retired: bool = False,
-    out: Path | str | None = None,
+    contest: AnyCompetition, final: bool = False, retired: bool = False, out: Path | str | None = None
 ) -> Published:
     """Write ``leaderboard.csv``, ``.html`` and ``.md`` from the ledger; a notebook shows the table.
 
@@ -82,5 +76,5 @@ def leaderboard(
     Raises:
         UnusableInput: this is a participant's copy, or `final` is True before the deadline.
     """
-    contest = competition_of(contest)
-    return publish(contest, now() if final else None, retired, Path(out) if out is not None else None)
+    place = Path(out) if out is not None else None
+    return publish(competition_of(contest), now() if final else None, retired, place)

@@ -15,7 +15,7 @@ from oracle import ORACLES
 from submission.competition import Competition
 from submission.errors import UnusableInput
 from submission.files import write_bytes
-from submission.pack import competition_of
+from submission.pack import AnyCompetition, competition_of
 from submission.scoretable import legend, tables_text
 from submission.scoring import validate
 from submission.table import html_table
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 DEFAULT = {
     "accuracy": (
         *("constant", "confscore", "entropy", "atc", "fd", "rotation", "cott", "nuclear", "agreement"),
-        *("ora-a", "stack", "gated"),
+        *("stack", "gated"),
     ),
     "ood": (
         *("constant", "confident", "auto-eval", "gscore-kmeans", "gscore-gmm-w", "gscore-ude-w"),
@@ -127,7 +127,7 @@ class Evaluation(pd.DataFrame):
 
 
 def evaluate(
-    contest: Competition | Path | str,
+    contest: AnyCompetition,
     methods: Given | Sequence[Given] | Mapping[str, Given],
     device: str = "cpu",
     note: str = "",
@@ -181,7 +181,7 @@ def compared(
 
 
 def predict(
-    contest: Competition | Path | str,
+    contest: AnyCompetition,
     method: Given | dict[str, Given],
     out: Path | str | None = None,
     device: str = "cpu",

@@ -66,13 +66,15 @@ class Asked:
     by: Sequence[Array] | Mapping[str, Array] = ()
 
     def __post_init__(self) -> None:
-        good = self.window is None or self.window >= SMALLEST
-        if not (0 < self.level < 1 and 0 <= self.margin <= 1 and good):
-            raise UnusableInput(
-                "--level must lie between 0 and 1, --margin must be a fraction in [0, 1], and --window a "
-                f"whole number of {SMALLEST} images or more, got {self.level:g}, {self.margin:g} and "
-                f"{self.window}"
-            )
+        for name, value, good in (
+            ("level", self.level, 0 < self.level < 1),
+            ("margin", self.margin, 0 <= self.margin <= 1),
+        ):
+            if not good:
+                meant = f": did you mean {value / 100:g}?" if 1 < value < 100 else ""
+                raise UnusableInput(f"--{name} must be a fraction between 0 and 1, got {value:g}{meant}")
+        if self.window is not None and self.window < SMALLEST:
+            raise UnusableInput(f"--window must be {SMALLEST} images or more, got {self.window}")
         if not 0 <= self.train_sets <= 1000 or 0 < self.train_sets < LEAST_SETS:
             raise UnusableInput(f"--train-sets must be 0, or {LEAST_SETS} to 1,000, got {self.train_sets}")
 
