@@ -11,6 +11,7 @@ from leaderboard.submissions import keep_change
 from leaderboard.teams import check_new_name, check_team, registered
 from submission.competition import Competition, future_of, usual_limit
 from submission.errors import UnusableInput
+from submission.pack import AnyCompetition, competition_of
 
 ACTIONS = ("rename", "merge", "withdraw", "disqualify", "extend")
 """What can be done with a team."""
@@ -18,7 +19,7 @@ MOST_SUBMISSIONS = 1_000_000
 
 
 def amend(
-    contest: Competition,
+    contest: AnyCompetition,
     reason: str,
     clock: Callable[[], datetime] = now,
     *,
@@ -30,7 +31,7 @@ def amend(
     """Change the deadline, a limit or the contact of a running competition; None leaves it as it is.
 
     Args:
-        contest: Organizer's copy of the competition.
+        contest: Organizer's copy of the competition, or its path.
         reason: Reason, a line that the board and the archive's README publish.
         clock: Function that returns the present time, with its time zone.
         deadline: New end, as "2026-12-31T23:59" (UTC, or with an offset); "none" for no end.
@@ -45,6 +46,7 @@ def amend(
     Raises:
         UnusableInput: nothing would change, a value cannot be, or this is a participant's copy.
     """
+    contest = competition_of(contest)
     asked: dict[str, object] = {"daily_limit": daily_limit, "total_limit": total_limit, "contact": contact}
     if deadline is not None:
         none = deadline.strip().casefold() == NONE
@@ -74,7 +76,7 @@ def amend(
 
 
 def team(
-    contest: Competition,
+    contest: AnyCompetition,
     name: str,
     action: str,
     to: str | None = None,
@@ -86,7 +88,7 @@ def team(
     All of the team's submissions stay in the ledger; the board shows what counts from now on.
 
     Args:
-        contest: Organizer's copy of the competition.
+        contest: Organizer's copy of the competition, or its path.
         name: Name of the team.
         action: "rename", "merge", "withdraw", "disqualify" or "extend".
         to: With "rename" the new name, with "merge" the team for which the submissions count from now on,
@@ -101,6 +103,7 @@ def team(
         UnusableInput: the team is unknown or counts no more, the new name or time cannot be, or this is a
             participant's copy.
     """
+    contest = competition_of(contest)
     if action not in ACTIONS or (to is None) != (action in GONE):
         raise UnusableInput(
             "give rename or merge --to NAME, extend --to TIME, or withdraw or disqualify without --to"

@@ -175,6 +175,8 @@ class Competition(BaseModel):
             half = (root / "public").is_dir() or (root / "private").is_dir()
             fix = "; run the same `unseen build` again to finish it" if half else _meant(root)
             state = f"it holds no {DESCRIPTION}" if root.is_dir() else "there is no such folder"
+            if root.is_file():
+                state, fix = "this is a file", "; the competition comes first"
             raise UnusableInput(f"{root} is not a competition: {state}{fix}")
         return cls.read(read_head(path, LARGEST_DESCRIPTION), path).model_copy(update={"root": root})
 

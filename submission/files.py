@@ -36,6 +36,7 @@ def replacing(path: Path, private: bool = False, within: Path | None = None) -> 
     """
     if path.is_dir():
         raise UnusableInput(f"{path} is a folder: name a file")
+    require_writable(path.parent)
     path.parent.mkdir(parents=True, exist_ok=True)
     folder = path.parent
     if within is not None and os.access(within, os.W_OK) and within.stat().st_dev == folder.stat().st_dev:
@@ -54,6 +55,13 @@ def replacing(path: Path, private: bool = False, within: Path | None = None) -> 
         if isinstance(error, OSError) and error.errno in _FULL:  # the error does not name the file
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
+
+
+def require_writable(folder: Path) -> None:
+    """Refuse a folder in which nothing can be written, or that cannot be made, before any work for it."""
+    there = next(place for place in (folder, *folder.absolute().parents) if Path(place).exists())
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise UnusableInput(f"cannot write in {there.absolute()}: run in a folder of your own")
 
 
 def temporary_in(folder: Path, name: str) -> Path:

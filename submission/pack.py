@@ -41,6 +41,19 @@ def write_archive(competition: Competition, out: Path, beside: Sequence[Path] = 
     return out
 
 
+AnyCompetition = Competition | Path | str
+"""A competition, or the path of its folder or archive."""
+
+
+def competition_of(given: AnyCompetition) -> Competition:
+    """Returns a competition as it is, or the one in a folder or in a participants' archive."""
+    if isinstance(given, Competition):
+        return given
+    if not isinstance(given, Path | str):
+        raise UnusableInput(f"give a competition, or its folder's path, first, not a {type(given).__name__}")
+    return Competition.open(unpacked(given))
+
+
 def unpacked(path: Path | str) -> Path:
     """Returns `path`, or if it is a participants' archive the folder of its files, ``unseen-NAME`` here."""
     # An archive is unpacked once: the files that its competition.json lists, and that one last.

@@ -108,7 +108,9 @@ def unzipped(data: bytes, name: str, limit: int) -> bytes:
             if any(info.filename.startswith("xl/") for info in members):
                 raise ValueError("it is an Excel workbook; save the table as CSV")
             if len(members) != 1 or not _MEMBER.fullmatch(members[0].filename):
-                raise ValueError(f"it holds {_quoted(', '.join(info.filename for info in members))}")
+                names = ", ".join(info.filename for info in members)
+                fix = ", with a folder: zip the file alone" if "/" in names else ""
+                raise ValueError(f"it holds {_quoted(names)}{fix}")
             (info,) = members
             regular = stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG)
             plain = info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)

@@ -5,11 +5,12 @@ import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from textwrap import shorten
 
 from submission.errors import UnusableInput, printable
 from submission.files import csv_text, read_head, read_text, write_text
 from submission.parser import check_size, most_bytes, parse
-from submission.table import text_table
+from submission.table import cell, text_table
 
 FOLDERS = {"test": "submissions", "val": "validation"}
 """Folders for the predictions of each part, inside the competition's folder."""
@@ -46,17 +47,19 @@ def read_bytes(path: Path, ids: Sequence[str], follow: bool = True) -> bytes:
 
 
 def runs_table(root: Path) -> str:
-    """Returns the runs in `RUNS` as a table for a terminal, the best score first."""
+    """Returns the runs in `RUNS`, with what was set and the submission that each left, the best first."""
     path = root / RUNS
     if not path.is_file():
         raise UnusableInput(f"{path} is missing: `unseen predict` and `unseen report` write it")
-    lines = sorted(csv.DictReader(io.StringIO(read_text(path))), key=lambda row: float(row["score"] or "inf"))
-    rows = [["method", "score", "time", "parameters", "note"]]
-    for row in lines:
-        own = json.loads(row["parameters"]) if row["kind"] == "yours" else {}
-        parameters = ", ".join(f"{name}={value}" for name, value in own.items())
-        rows.append([row["method"], row["score"][:-2], row["time"], parameters[:60], row["note"]])
-    return text_table([[printable(text) for text in row] for row in rows], names=(0, 2, 3, 4))
+    lines = list(csv.DictReader(io.StringIO(read_text(path))))
+    writers = {name: row for row in lines for name in json.loads(row["files"])}  # of a file, the last run
+    rows = [["method", "score", "time", "set", "wrote", "note"]]
+    for row in sorted(lines, key=lambda row: float(row["score"] or "inf")):
+        wrote = next((name for name, writer in writers.items() if writer is row), "")
+        score = cell(float(row["score"] or "nan"))
+        changed = shorten(row.get("set") or "", 60, placeholder=" ...")
+        rows.append([row["method"], score, row["time"], changed, wrote, row["note"]])
+    return text_table([[printable(text) for text in row] for row in rows], names=(0, 2, 3, 4, 5))
 
 
 def predicted_files(root: Path) -> dict[str, dict[str, str]]:

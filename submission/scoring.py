@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from submission.competition import Competition
+from submission.errors import UnusableInput
 from submission.metrics import Score, score
 from submission.parser import parse
 from submission.predictions import read_predictions
@@ -15,6 +16,8 @@ SCORER = "rmse-points/1"
 
 def validate(competition: Competition, path: Path, part: str = "test") -> dict[str, float]:
     """Returns the predictions in a file for the sets of `part`, in the order of the ids."""
+    if not path.exists() and (public := competition.public / path.name).is_file():
+        raise UnusableInput(f"{path} is not there; did you mean {public}?")
     return read_predictions(path, competition.ids(part))
 
 

@@ -2,11 +2,13 @@
 
 import io
 import math
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import matplotlib
 import numpy as np
+from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -14,6 +16,7 @@ from baselines.report.report import Line, Report, Run
 from starter.contest.show import pictures
 from starter.data.images.figure import new_figure
 from submission.files import write_text
+from submission.metrics import INTERVAL_FAMILIES
 from submission.page import encoded, templates
 from submission.scoretable import ALL, GROUPS
 from submission.table import cell
@@ -21,7 +24,7 @@ from submission.table import cell
 PICTURED = 8
 """Number of images shown of each validation set."""
 LONGEST = 2.0
-"""End of drawn intervals, as a multiple of the largest RMSE: those of six families can be very wide."""
+"""End of drawn intervals, as a multiple of the largest RMSE: those of ten families can be very wide."""
 SIDE = 3.2
 """Width and height of a figure in inches."""
 
@@ -30,6 +33,7 @@ def write_report(report: Report, folder: Path) -> tuple[Path, Path]:
     """Write ``report.html`` and ``report.csv`` in `folder`, and return their paths."""
     page = templates(Path(__file__).parent)
     lines = report.lines
+    page.filters["breakable"] = lambda name: Markup("<wbr>").join(re.split("(?<=[:.,=(+])", name))
     page.filters["place"] = lambda points, end: f"{98 * points / end:.1f}"
     text = page.get_template("template.html").render(
         competition=report.competition,
@@ -40,6 +44,7 @@ def write_report(report: Report, folder: Path) -> tuple[Path, Path]:
         pictures=[encoded(jpeg) for jpeg in pictures(report.competition, "val", PICTURED)],
         pictured=PICTURED,
         shown=cell,
+        fewest=INTERVAL_FAMILIES,
     )
     html = folder / "report.html"
     table = folder / "report.csv"
@@ -63,6 +68,7 @@ def _section(report: Report, subject: str, lines: Sequence[Line]) -> dict[str, o
         "quantity": report.competition.quantity(subject),
         "span": (100 * train.min(), 100 * train.max(), outside.sum()),
         "lines": mine,
+        "intervals": not all(math.isnan(line.low) for line in mine),
         "runs": runs,
         "end": min(max(ends, default=0.0), LONGEST * most) or 1.0,
         "predictions": [(run.method, _svg(report, run, draw_predictions)) for run in runs],

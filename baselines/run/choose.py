@@ -211,8 +211,20 @@ def load_method(spec: str, track: str = "accuracy") -> Estimator:
         if hidden := _hidden(error, folder):
             text = "is not imported, since an installed module has its name: rename that file"
             raise UnusableInput(f"{spec}: {hidden} {text}") from error
-        raise UnusableInput(f"{spec}: {told(error, folder.joinpath(*module.split('.')).parent)}") from error
+        problem = told(error, folder.joinpath(*module.split(".")).parent)
+        raise UnusableInput(f"{spec}: {problem}{_meant(error, folder)}") from error
     raise UnusableInput(f"{spec}: {problem}")
+
+
+def _meant(error: BaseException, folder: Path) -> str:
+    """Returns a question about the module or class of nearly the name that an error misses, or ""."""
+    known: Iterable[str] = ()
+    if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
+        known = vars(error.obj)
+    elif isinstance(error, ModuleNotFoundError):
+        known = [file.stem for file in folder.glob("*.py")]
+    close = get_close_matches(getattr(error, "name", None) or "", known, 1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def _hidden(error: BaseException, folder: Path) -> Path | None:

@@ -12,6 +12,7 @@ from filelock import FileLock
 
 from baselines.contract.estimator import Estimator, asked
 from baselines.contract.guard import fitted, predict_each
+from baselines.run.tabular import described
 from starter.contest.cluster import Cluster
 from starter.contest.tracks import open_subjects
 from starter.observing.observation import MetaTrain, Seen
@@ -22,7 +23,6 @@ from submission.progress import progress
 from submission.scoretable import score_validation
 from submission.scoring import validate
 
-SEEDS = ("seed", "random_state")
 KIT = ("baselines.accuracy.", "baselines.contract.", "baselines.ood.", "oracle.")
 """Where the classes of the kit's methods are; any other method is "yours"."""
 MOST_BYTES = 1 << 26
@@ -97,17 +97,16 @@ def log_run(
 ) -> None:
     """Add a line to ``runs.csv``, atomically, even if several processes write at the same time."""
     path = competition.out / RUNS
-    parameters = method.parameters()
-    seeds = [value for key, value in parameters.items() if key.rpartition("__")[2] in SEEDS]
+    kind = "baseline" if type(method).__module__.startswith(KIT) else "yours"
     row = {
         "time": f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M:%S}",
         "method": name,
-        "parameters": json.dumps(parameters, sort_keys=True, default=repr),
-        "seed": " ".join(map(str, seeds)),
+        "parameters": json.dumps(method.parameters(), sort_keys=True, default=repr),
         "score": "" if math.isnan(score) else f"{score:.4f}",
         "note": " ".join(note.split()),
         "files": json.dumps({path.relative_to(competition.out).as_posix(): sha256(path) for path in files}),
-        "kind": "baseline" if type(method).__module__.startswith(KIT) else "yours",
+        "kind": kind,
+        "set": described(method) if kind == "yours" else "",
     }
     with FileLock(path.with_name(f".{RUNS}.lock")):
         before = read_text(path, MOST_BYTES) if path.exists() else ",".join(row) + "\n"

@@ -151,6 +151,8 @@ def described(given: object) -> str:
     """Returns the name of a method or regressor: its steps, with parameters other than their defaults."""
     if isinstance(given, str):
         return given
+    if isinstance(given, Tabular):
+        return described(given.regressor)
     if type(given) is Direct:
         return given.indicator.__name__
     steps = [step for _, step in given.steps] if isinstance(given, Pipeline) else [given]

@@ -93,7 +93,7 @@ def test_a_table_of_methods_has_the_reports_numbers(opened):
     overall = scores[scores.group == "all"].set_index("method")
     assert overall.loc["Mean", "rmse"] == pytest.approx(overall.loc["constant", "rmse"])
     assert "StandardScaler+Ridge" in overall.index
-    alone = unseen.evaluate(opened, "fd").set_index(["group", "method"])
+    alone = unseen.evaluate(str(opened.root), "fd").set_index(["group", "method"])
     assert alone.loc[("all", "fd"), "skill"] == overall.loc["fd", "skill"] != 0
     assert alone.loc[("all", "constant"), "rmse"] == overall.loc["constant", "rmse"]
     with (opened.root / "runs.csv").open() as stream:
@@ -120,7 +120,7 @@ def test_a_prediction_is_a_valid_submission_where_it_is_asked_for(opened, tmp_pa
     assert list(validate(opened, file)) == list(opened.ids("test"))
     assert (opened.root / "submissions/Ridge(alpha=2).csv").read_bytes() == file.read_bytes()
     assert (opened.root / "validation/Ridge(alpha=2).csv").is_file()
-    assert unseen.predict(opened, {"two": Ridge(2)}) == opened.root / "submissions/two.csv"
+    assert unseen.predict(opened.root, {"two": Ridge(2)}) == opened.root / "submissions/two.csv"
 
 
 READ_ONLY = """
@@ -136,6 +136,13 @@ for command in ("predict {} atc", "report {} atc", "show {}", "score {} unseen-c
         unseen.main()
     except SystemExit as end:
         assert not end.code
+os.chdir(root)
+for command in ("new-method own_way", "demo", "predict . atc", "report . atc"):
+    sys.argv = ["unseen", *command.split()]
+    try:
+        unseen.main()
+    except SystemExit as end:
+        assert end.code == 2
 """
 
 
@@ -160,6 +167,7 @@ def test_what_a_read_only_competition_cannot_take_goes_to_the_working_folder(con
     command = [*read_only(contest.root), sys.executable, "-c", READ_ONLY, str(contest.root)]
     done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    assert done.stderr.count(f"error: cannot write in {contest.root}: run in a folder of your own\n") == 4
     assert sorted((cache / "logits").iterdir()) == observed
     written = {path.relative_to(here).parts[:2] for path in here.rglob("*.*") if path.is_file()}
     names = ("submissions", "validation", "runs.csv", "report.html", "report.csv", "sheet.png")
@@ -191,12 +199,18 @@ def test_a_file_is_scored_and_a_team_stands_on_the_board(competition, tmp_path):
     found = unseen.score(competition, tmp_path / "val.csv")
     assert isinstance(found, Score)
     assert str(found).split()[:4] == ["RMSE", "MAE", "Spearman", "predictions"]
-    with pytest.raises(UnusableInput, match="the path of a file, not a DataFrame"):
-        unseen.score(competition, pd.read_csv(tmp_path / "val.csv"))
-    receipt = unseen.score(competition, tmp_path / "test.csv", team="A & B")
+    table = pd.read_csv(tmp_path / "val.csv")
+    advised = {"index=False": table, "index=True": table.set_index("id"), "not a ndarray$": np.ones(3)}
+    for fix, given in advised.items():
+        with pytest.raises(UnusableInput, match=fix):
+            unseen.score(competition, given)
+    with pytest.raises(UnusableInput, match="give a competition, or its folder's path, first, not a float"):
+        unseen.leaderboard(0.5)
+    receipt = unseen.score(str(competition.root), tmp_path / "test.csv", team="A & B")
     assert receipt.number == 1
     assert f"<td>{receipt.answer}</td>" in receipt._repr_html_()
-    board = unseen.leaderboard(competition)
+    assert unseen.amend(str(competition.root), "more time", daily_limit=9).daily_limit == 9
+    board = unseen.leaderboard(competition.root)
     assert repr(board) == str(board)
     assert str(board).splitlines()[1].split("  ")[0] == "A & B"
     assert [line.name for line in board.standings if line.kind == "team"] == ["A & B"]

@@ -362,7 +362,11 @@ ESCAPED = "a\\x1b[2J\\u202e.csv"
         (SystemExit(1), 1, ""),
         (UnusableInput(f"{ACTING} is not a file"), 2, ESCAPED),
         (InvalidSubmission(ACTING, ["line 1: no"]), 1, ESCAPED),
-        (OSError(errno.EACCES, "Permission denied", ACTING), 2, ESCAPED),
+        (
+            OSError(errno.EACCES, "Permission denied", ACTING),
+            2,
+            f"{ESCAPED}: no permission; to write, run in",
+        ),
     ],
 )
 def test_an_error_is_a_code_and_a_line(error, code, message, capsys):

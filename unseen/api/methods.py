@@ -15,6 +15,7 @@ from oracle import ORACLES
 from submission.competition import Competition
 from submission.errors import UnusableInput
 from submission.files import write_bytes
+from submission.pack import AnyCompetition, competition_of
 from submission.scoretable import legend, tables_text
 from submission.scoring import validate
 from submission.table import html_table
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 DEFAULT = {
     "accuracy": (
         *("constant", "confscore", "entropy", "atc", "fd", "rotation", "cott", "nuclear", "agreement"),
-        *("ora-a", "stack", "gated"),
+        *("stack", "gated"),
     ),
     "ood": (
         *("constant", "confident", "auto-eval", "gscore-kmeans", "gscore-gmm-w", "gscore-ude-w"),
@@ -126,7 +127,7 @@ class Evaluation(pd.DataFrame):
 
 
 def evaluate(
-    contest: Competition,
+    contest: AnyCompetition,
     methods: Given | Sequence[Given] | Mapping[str, Given],
     device: str = "cpu",
     note: str = "",
@@ -140,7 +141,7 @@ def evaluate(
     ['Ridge', 'atc', 'constant']
 
     Args:
-        contest: A competition with validation sets.
+        contest: A competition with validation sets, or its path.
         methods: Names of the kit's methods, or ``module:Class``; methods of your own; or regressors and
             pipelines of scikit-learn, which learn from `Contest.features`. A mapping gives the methods'
             names; otherwise a method is named after its class and the parameters that were set.
@@ -154,6 +155,7 @@ def evaluate(
         UnusableInput: there are no validation sets, or a method fails or breaks the contract; the message
             names the method.
     """
+    contest = competition_of(contest)
     chosen = methods_given(methods, methods_of(contest.track), contest.track, device)
     report = compared(contest, chosen, device, note)
     table = Evaluation([asdict(line) for line in report.lines])
@@ -179,7 +181,7 @@ def compared(
 
 
 def predict(
-    contest: Competition,
+    contest: AnyCompetition,
     method: Given | dict[str, Given],
     out: Path | str | None = None,
     device: str = "cpu",
@@ -193,7 +195,7 @@ def predict(
     'mine.csv'
 
     Args:
-        contest: The competition.
+        contest: The competition, or its path.
         method: A name, a method, or a scikit-learn regressor, as for `unseen.evaluate`; or ``{name:
             method}``.
         out: Path of the submission, ``.csv``. In any case the predictions of the test sets are also written
@@ -210,6 +212,7 @@ def predict(
     """
     from baselines.run.predict import predict as run
 
+    contest = competition_of(contest)
     chosen = methods_given(method, methods_of(contest.track), contest.track, device)
     if len(chosen) != 1:
         raise UnusableInput(f"a submission is made by one method, not by {len(chosen)}")

@@ -141,6 +141,8 @@ def run(command: Callable[[], object]) -> None:
         _fail(f"error: {error.args[0]}", 2)
     except ModuleNotFoundError as error:
         _fail(f"error: {error}{_remedy()}", 2)
+    except PermissionError as error:
+        _fail(f"error: {error.filename}: no permission; to write, run in a folder of your own", 2)
     except (OSError, MemoryError) as error:
         _fail(f"error: {error}", 2)
     except SystemExit as end:

@@ -25,10 +25,9 @@ else:
 
 def _opened(context: Context, folder: Path) -> "Competition":
     """Returns the competition in a folder or an archive."""
-    from submission.competition import Competition
-    from submission.pack import unpacked
+    from submission.pack import competition_of
 
-    return folder if context.resilient_parsing else Competition.open(unpacked(folder))  # type: ignore[return-value]
+    return folder if context.resilient_parsing else competition_of(folder)  # type: ignore[return-value]
 
 
 def use_networks(context: Context, networks: Any) -> list[str]:

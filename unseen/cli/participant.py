@@ -5,6 +5,7 @@ from typing import Annotated
 
 from typer import Exit, Option, echo
 
+from submission.files import require_writable
 from unseen.cli import options
 from unseen.cli.options import Contest, Predictions, Track, argument
 
@@ -12,8 +13,6 @@ DEMO_SETTINGS: dict[str, dict[str, object]] = {
     "accuracy": {"ops_per_set": (1, 3), "referees": ("embedded",), "set_size": 250, "val_sets": 8}
 }
 """Settings of the demo that differ from the defaults of a build; small sets keep it short."""
-DEMO_ORACLE = {"iterations": 1000, "batch_size": 500}
-"""Parameters of ORA-A in the demo: enough for 30,000 images, and trained in seconds."""
 
 
 def demo(
@@ -25,9 +24,11 @@ def demo(
 
     Example: unseen demo
     """
+    require_writable(folder)
+    settings = DEMO_SETTINGS.get(track, {})
     echo(f"A competition from images that come with the kit, in {folder}: this takes about two minutes.")
-
-    from sklearn.base import clone
+    if "referees" in settings:
+        echo("It has a referee: a second network, whose answers methods compare with the classifier's.")
 
     from baselines.run.predict import predict as run
     from leaderboard.publish import organizer_table, publish
@@ -38,15 +39,12 @@ def demo(
     from unseen.api.methods import DEFAULT, methods_of
 
     use_one_thread()
-    chosen = {name: clone(methods_of(track)[name]) for name in DEFAULT[require_track(track)]}
+    chosen = {name: methods_of(track)[name] for name in DEFAULT[require_track(track)]}
     reads = {field for method in chosen.values() for field in method.reads}
-    competition = make(folder, settings_of(track, dict(DEMO_SETTINGS.get(track, {}))), reads=sorted(reads))
-    if "ora-a" in chosen:
-        chosen["ora-a"].set_params(**DEMO_ORACLE)
+    competition = make(folder, settings_of(track, dict(settings)), reads=sorted(reads))
+    echo(f"Fits {len(chosen)} methods, and predicts the sets with each.")
     run(competition, chosen)
     echo(f"{competition.describe()}\n\n{organizer_table(competition)}")
-    if "ora-a" in chosen:
-        echo(f"In this demo ora-a was trained for {DEMO_ORACLE['iterations']:,} iterations only.")
     echo(f"\nThe leaderboard: {publish(competition).html.resolve()}")
     options.tell_next("new-method", "my_method", *options.of_track(track))
 
@@ -93,14 +91,19 @@ def check_method(
 
     Example: unseen check-method fd
     """
+    echo(f"Fits {method} to artificial sets, several times.", err=True)
+
     from baselines.contract.conformance import check_method as check
     from baselines.run.choose import choose
     from unseen.api.methods import methods_of
 
-    checks = check(choose([method], changes, methods_of(track), track)[method], track)
-    echo("\n".join(map(str, checks)))
-    if any(result.problem for result in checks):
-        raise Exit(1) from next((result.error for result in checks if result.error), None)
+    violations = []
+    for result in check(choose([method], changes, methods_of(track), track)[method], track):
+        echo(result)
+        if result.problem:
+            violations.append(result.error)
+    if violations:
+        raise Exit(1) from next(filter(None, violations), None)
     options.tell_next("predict", "DIR", method, *options.repeated("--set", changes))
 
 
@@ -126,6 +129,7 @@ def predict(
 
     Example: unseen predict contest atc fd ora-a --set ora-a.iterations=2000
     """
+    require_writable(competition.out)
     chosen = options.chosen_for(competition, names, changes, called, everything, device)
 
     from baselines.run.predict import predict as run
@@ -166,6 +170,7 @@ def report(
 
     Example: unseen report contest constant atc fd
     """
+    require_writable(competition.out)
     chosen = options.chosen_for(competition, names, changes, called, everything, device)
 
     from baselines.report.page import write_report
@@ -182,7 +187,8 @@ def runs(competition: Contest) -> None:
     """List your runs with their scores, the best first.
 
     These are the runs of `unseen predict` and `unseen report`, in Python of `evaluate` and `predict`;
-    DIR/runs.csv has them in full. The score is the RMSE in points on all validation sets.
+    DIR/runs.csv has them in full. The score is the RMSE in points on all validation sets; `set` has the
+    parameters of yours that are not the defaults, `wrote` the submission that the run left.
 
     Example: unseen runs contest
     """

@@ -52,6 +52,8 @@ def ablate(
 
     Example: unseen ablate contest --table 4 --set ora-a.iterations=300 --set ora-a.batch_size=100
     """
+    echo(f"Table {table}: every row is fitted, and the sets are observed where they were not.", err=True)
+
     from starter.contest.cluster import connected
     from starter.observing.cache import place_cache
 

@@ -9,6 +9,7 @@ from scipy.stats import binom
 
 from baselines.contract.intervals import FAR
 from starter.observing.observation import Observation
+from submission.errors import UnusableInput
 from unseen.estimation.stream import Stream, Window
 
 INSIDE = 1.0
@@ -208,6 +209,10 @@ class Estimates:
             low += [each.name] if ends[fail_on] < accuracy else []
         return low
 
-    def verdict(self, each: SetEstimate) -> str:
-        """Returns whether a set's accuracy has fallen, a sentence."""
+    def verdict(self, of: str | SetEstimate) -> str:
+        """Returns whether the accuracy has fallen of a set, given by its name or estimate, a sentence."""
+        named = {each.name: each for each in self.sets}
+        each = named.get(of) if isinstance(of, str) else of
+        if not isinstance(each, SetEstimate):
+            raise UnusableInput(f"there is no set {of!r}: name one of {', '.join(named)}")
         return f"{VERDICTS[each.fallen]} by more than {100 * self.margin:g} points."

@@ -66,10 +66,13 @@ class Asked:
     by: Sequence[Array] | Mapping[str, Array] = ()
 
     def __post_init__(self) -> None:
-        if not 0 < self.level < 1:
-            raise UnusableInput(f"--level must lie between 0 and 1, got {self.level:g}")
-        if not 0 <= self.margin <= 1:
-            raise UnusableInput(f"--margin must be a fraction in [0, 1], got {self.margin:g}")
+        for name, value, good in (
+            ("level", self.level, 0 < self.level < 1),
+            ("margin", self.margin, 0 <= self.margin <= 1),
+        ):
+            if not good:
+                meant = f": did you mean {value / 100:g}?" if 1 < value < 100 else ""
+                raise UnusableInput(f"--{name} must be a fraction between 0 and 1, got {value:g}{meant}")
         if self.window is not None and self.window < SMALLEST:
             raise UnusableInput(f"--window must be {SMALLEST} images or more, got {self.window}")
         if not 0 <= self.train_sets <= 1000 or 0 < self.train_sets < LEAST_SETS:

@@ -71,7 +71,7 @@ def logits_of(output: Any, calls: Sequence[Call] = (), who: str = "the model") -
     if not is_array(inside) and not rows:
         raise UnusableInput(
             f"{who} returns {_type(output)}: it must return logits (n, k), a tensor or an array, alone, "
-            f"first in a tuple, in a dictionary as {_either(LOGITS)}, or as .logits"
+            f"in a tuple, in a dictionary as {_either(LOGITS)}, or as .logits"
         )
     return _tensor(inside)
 
@@ -163,9 +163,11 @@ def _run(model: Callable[[Any], Any], images: Any, what: str) -> Any:
     try:
         return model(images)
     except Exception as error:
+        in_bytes = isinstance(images, Tensor) and images.dtype == torch.uint8
+        fix = "divide the images by 255, as in training" if in_bytes else "the loader must give what it takes"
         raise UnusableInput(
             f"{what}: {type(model).__name__} fails on {_type(images)} "
-            f"({type(error).__name__}: {why(error)}): the loader must give what it takes"
+            f"({type(error).__name__}: {why(error)}): {fix}"
         ) from error
 
 

@@ -123,8 +123,13 @@ def test_no_more_than_the_rules_is_asked_and_every_fit_is_of_a_fresh_clone(metho
 
 
 def test_a_check_is_one_line():
-    line = str(check_method(own(lambda _, seen: 1 / 0)())[0])
+    line = str(next(check_method(own(lambda _, seen: 1 / 0)())))
     assert re.fullmatch(r"FAIL .*: ZeroDivisionError: division by zero \(test_conformance\.py:\d+\)", line)
+
+
+def test_what_is_not_saved_is_told_with_the_name_that_is():
+    *_, saved = check_method(KeepsInPrivate())
+    assert saved.problem == "`save` writes attributes that end in _, and self._mean does not: name it _mean_"
 
 
 def test_a_constructor_that_renames_its_argument_breaks_every_rule():

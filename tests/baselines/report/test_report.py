@@ -99,13 +99,16 @@ def test_files_hold_every_line_and_the_same_bytes_each_time(report, tmp_path):
     assert all(b"</svg>" in base64.b64decode(each) for each in figures)
     assert before[0].count(b'href="data:image/jpeg;base64,/9j/') == len(report.val["tiny"])
     assert b"http://" not in before[0]
+    assert b"By group</button>" in before[0]
+    assert b"95 % interval</button>" not in before[0], "six families: no interval"
 
 
-@pytest.mark.parametrize("name", ["<script>alert(1)</script>", "=1+1"])
+@pytest.mark.parametrize("name", ["<script>alert(1)</script>", "=1+1", "my:Own"])
 def test_names_are_no_mark_up_and_no_formula(report, tmp_path, name):
     html, table = write_report(replace(report, runs=(replace(report.runs[0], method=name),)), tmp_path)
     page = html.read_text(encoding="utf-8")
     assert page.count("<script>") == 1, "the page's own"
+    assert ('class="name">my:<wbr>Own<' in page) == (name == "my:Own"), "a name breaks between its words"
     assert "alert(1)</script>" not in page
     rows = csv.DictReader(io.StringIO(table.read_text(encoding="utf-8")))
     assert {row["method"] for row in rows} == {"constant", f"'{name}" if name.startswith("=") else name}

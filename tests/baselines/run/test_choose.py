@@ -244,7 +244,7 @@ CLASS = "from baselines import Estimator\nclass Own(Estimator):\n def _predict(s
     ("text", "word"),
     [
         ("import own_not_there", "No module named 'own_not_there'"),
-        ("x = 1", "has no attribute 'Own'"),
+        ("Owns = 1", r"has no attribute 'Own'; did you mean Owns\?"),
         ("class Own(", "SyntaxError"),
         ("1 / 0", r"ZeroDivisionError: division by zero \(own_a\.py:1\)$"),
         ("\nraise SystemExit(3)", r"SystemExit: 3 \(own_a\.py:2\)$"),

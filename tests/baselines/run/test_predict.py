@@ -104,13 +104,16 @@ def test_a_run_is_a_line(competition):
     log_run(competition, "stack", BASELINES["stack"], 4.25, 'first, "tried"\n')
     log_run(competition, "forest", Tabular(RandomForestRegressor(random_state=5)), math.nan)
     first, second = rows(competition)
-    assert [*first] == ["time", "method", "parameters", "seed", "score", "note", "files", "kind"]
-    told = (first["method"], first["seed"], first["score"], first["note"])
-    assert told == ("stack", "0", "4.2500", 'first, "tried"')
+    assert [*first] == ["time", "method", "parameters", "score", "note", "files", "kind", "set"]
+    assert (first["method"], first["score"], first["note"]) == ("stack", "4.2500", 'first, "tried"')
     assert json.loads(first["parameters"]) == {"seed": 0}
-    assert (first["kind"], second["kind"]) == ("baseline", "yours")
+    assert (first["kind"], second["kind"], second["set"]) == (
+        "baseline",
+        "yours",
+        "RandomForestRegressor(random_state=5)",
+    )
     assert datetime.strptime(first["time"], "%Y-%m-%d %H:%M:%S")
-    assert (second["seed"], second["score"], json.loads(second["parameters"])["max_depth"]) == ("5", "", None)
+    assert (second["score"], json.loads(second["parameters"])["max_depth"]) == ("", None)
 
 
 def test_no_line_is_lost(competition):

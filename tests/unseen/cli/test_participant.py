@@ -41,12 +41,18 @@ def test_a_regressor_goes_from_check_to_predictions_under_names_of_its_own(folde
     table = Path("contest/report.csv").read_text()
     assert {line.split(",")[0] for line in table.splitlines()[1:]} == {"weak", "strong", "constant"}
     head, *lines = run("runs", "contest").text.splitlines()
-    assert head.split() == ["method", "score", "time", "parameters", "note"]
-    scores = [float(line.split()[1]) for line in lines]
-    assert len(scores) == 4
-    assert scores == sorted(scores)
-    assert (
-        sum("ridge__alpha=100" in line for line in lines) == sum("two alphas" in line for line in lines) == 2
+    assert head.split() == ["method", "score", "time", "set", "wrote", "note"]
+    scores = {f"{float(line.split(',')[5]):.2f}" for line in table.splitlines()[1:] if ",all," in line}
+    found = [line.split() for line in lines]
+    assert {line[1] for line in found} < scores, "scores are rounded as in every table"
+    assert [float(line[1]) for line in found] == sorted(float(line[1]) for line in found)
+    strong, reported = (
+        [line[4:] for line in found if line[0] == "strong" and (line[-1] == "alphas") == each]
+        for each in (True, False)
+    )
+    assert (strong, reported) == (
+        [["ridge__alpha=100.0", "strong.csv", "two", "alphas"]],
+        [["ridge__alpha=100.0"]],
     )
 
 
@@ -80,8 +86,13 @@ def test_a_method_of_ones_own_that_fails_is_told_in_one_line(folder):
     assert (result.code, result.text[-len(line) :]) == (2, line)
     assert sorted(path.name for path in folder.glob("contest/[sv]*/*")) == ["atc.csv", "atc.csv"]
     checked = run("check-method", "failing_method:Bad", check=False)
-    assert (checked.code, checked.text.count("\n")) == (1, 1), "an error is told once"
-    assert checked.text.startswith("FAIL fit and predict give finite fractions: AttributeError")
+    begun, *told = checked.text.splitlines()
+    assert (checked.code, begun, len(told)) == (
+        1,
+        "Fits failing_method:Bad to artificial sets, several times.",
+        1,
+    )
+    assert told[0].startswith("FAIL fit and predict give finite fractions: AttributeError")
     for command in (["predict", "contest"], ["check-method"]):
         text = run(*command, "failing_method:Bad", "--debug", check=False).text
         assert "self.mean_ = meta.target.mean()\n" in text
@@ -127,6 +138,8 @@ def test_a_validation_is_told_in_words(host):
         (("validate", "comp/public", "x.csv"), 2, "; did you mean comp?"),
         (("runs", "comp"), 2, "runs.csv is missing"),
         (("validate", "comp", "nowhere.csv"), 2, "nowhere.csv cannot be read"),
+        (("validate", "comp/public/sample_submission.csv", "comp"), 2, "a file; the competition comes first"),
+        (("validate", "comp", "comp/sample_submission.csv"), 2, "mean comp/public/sample_submission.csv?"),
         (("validate", "comp", "comp"), 2, "comp is not a file"),
         (("validate", "comp", "comp/public/val/targets.csv"), 1, "the header is 'id,target'"),
         (("pack", "comp", "--out", "comp.zip/a.zip"), 2, "comp.zip"),
@@ -145,7 +158,7 @@ def test_mistakes_are_refused(arguments, code, word, host):
         (("atk",), "did you mean atc?"),
         (("own_way",), "did you mean own_way:OwnWay?"),
         (("gscore-kmeans",), "there is no method 'gscore-kmeans'"),
-        (("nothing:There",), "No module named 'nothing'"),
+        (("own_wey:OwnWay",), "No module named 'own_wey'; did you mean own_way?"),
         (("atc", "gde+lr"), "gde+lr cannot run on contest: `peers` needs a second classifier"),
         (("ora-a", "--set", "ora-a.iterations=0"), "iterations"),
         (("ora-a", "--set", "ora-a.learning_rate=NaN"), "learning_rate must be a number"),

@@ -44,6 +44,9 @@ def test_what_did_not_shift_is_told_within_the_interval(found):
     assert same.low <= accuracy(SAME, SAME_LABELS) <= same.high
     assert same.accuracy == pytest.approx(accuracy(SAME, SAME_LABELS), abs=0.03)
     assert (same.fallen, hard.difference < -0.2) == ("no sign", True)
+    assert found.verdict("same") == found.verdict(same)
+    with pytest.raises(UnusableInput, match="there is no set 'c18': name one of same, hard, two"):
+        found.verdict("c18")
     assert hard.low <= accuracy(HARD, HARD_LABELS) <= hard.high
     assert two.low <= accuracy(TWO, TWO_LABELS) <= two.high
     assert sum(two.shares[:2]) > 0.95
@@ -233,8 +236,8 @@ def test_estimates_that_nobody_can_trust_are_told(logits, labels, new, warning):
         ({"features": (LOGITS, [SAME, HARD[:, :3]])}, r"of hard must have the shape \(1000, 6\)"),
         ({"features": (LOGITS[:9], [SAME, HARD])}, r"of the labelled images must have the shape \(1500,"),
         ({"second": (LOGITS, [SAME, HARD[:5]])}, r"of hard must have the shape \(1000, 6\), got \(5, 6\)"),
-        ({"level": 1.0}, "level"),
-        ({"margin": 5}, "margin"),
+        ({"level": 90}, "^level must be a fraction between 0 and 1, got 90: did you mean 0.9"),
+        ({"margin": 5}, "did you mean 0.05"),
         ({"window": 19}, "window"),
         ({"classes": ("a", "b")}, "2 classes are named, but the logits have 6 columns"),
     ],

@@ -221,7 +221,7 @@ def test_outputs_in_a_buffer_that_is_used_again_are_copied():
         (net(), "val.npy", "march: beside a model give a DataLoader or a Dataset, not str"),
         (net(), 3, "march: .* not int"),
         (net(), [IMAGE_ROWS[:, :, :2]], r"march: Net fails on Tensor, torch.float32, of shape \(150, 3, 2, 4\)"),
-        (net(), [BYTES], "torch.uint8.* the loader must give what it takes"),
+        (net(), [BYTES], "torch.uint8.* divide the images by 255"),
         (net(), items(lambda image, label, path: (path, label)), "march: .*an image is str, no tensor"),
         (net(), [(IMAGE_ROWS[0], 1), (IMAGE_ROWS[0, :, :2], 1)], "tensors of one size"),
         (lambda x: None, [IMAGE_ROWS], "returns NoneType: .* logits"),
