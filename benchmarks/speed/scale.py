@@ -55,7 +55,7 @@ from starter.models.classifiers import (
 from starter.observing.cache import Cache
 from starter.observing.image_stats import image_stats
 from starter.observing.observation import unmet
-from starter.observing.observe import Observer, observe
+from starter.observing.observe import Observer, observe_all
 from submission import Competition
 from submission.arrays import Pixels
 from submission.competition import ENGINES
@@ -121,7 +121,7 @@ def passes(batches: Sequence[torch.Tensor], classifier: Classifier) -> None:
 def observed(rendering: FromRecipe, classifier: Classifier) -> None:
     """Render and observe into a fresh cache."""
     with tempfile.TemporaryDirectory() as folder:
-        observe(rendering, Observer(classifier, Cache(Path(folder))), NEEDS)
+        observe_all([rendering], Observer(classifier, Cache(Path(folder))), NEEDS)
 
 
 def observing(small: bool) -> Figures:

@@ -4,8 +4,11 @@ A `Witness` looks at sets and keeps what it sees in a cache: an `Observer` with 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import accumulate, groupby
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,7 @@ from starter.data.images.imageset import ImageSet
 from starter.data.operations.default import luma
 from starter.data.sets.rendering import FromRecipe, Rendering
 from starter.models.classifiers import Classifier
+from starter.observing.aside import aside
 from starter.observing.cache import Arrays, Cache, Layout, fits
 from starter.observing.image_stats import image_stats
 from starter.observing.observation import (
@@ -52,8 +56,19 @@ HALF = 65504
 ROTATIONS = (0, 1, 2, 3)
 """Numbers of quarter turns, counter-clockwise, that the rotation head tells apart."""
 
+AHEAD = 2
+"""Groups of sets that are rendered while a GPU is busy with others, and sets that wait to be written."""
+TOGETHER = 4000
+"""Number of images within which sets begin that a GPU sees as one group."""
+
 Linear = tuple[FloatArray, FloatArray]
 """Weight (k, d) and bias (k,): logits are features @ weight.T + bias."""
+Rows = dict[str, torch.Tensor]
+"""Arrays with a row for each image, on the classifier's device."""
+Rendered = tuple[list[Rendering], list[int], Iterable[tuple[torch.Tensor, Rows]]]
+"""Sets, where each but the last ends among their images, and batches of these with their statistics."""
+Passed = tuple[Rendering, Callable[[], dict[str, Arrays]]]
+"""A set that was looked at, and a function that returns the arrays of each part."""
 
 
 class Witness(ABC):
@@ -61,6 +76,7 @@ class Witness(ABC):
 
     name: str
     cache: Cache
+    ahead = 0
 
     @abstractmethod
     def key(self, part: str, rendering: Rendering) -> str:
@@ -82,23 +98,35 @@ class Witness(ABC):
         """Returns the arrays of the part from the cache; None if the entry is missing or damaged."""
         return self.cache.load(part, self.key(part, rendering), self.layout(part, len(rendering)))
 
-    def see(self, rendering: Rendering, parts: Sequence[str]) -> dict[str, Arrays]:
-        """Returns the arrays of each of the parts after putting them into the cache."""
-        found = self.compute(rendering, parts)
-        for part in parts:
-            if not fits(found[part], self.layout(part, len(rendering))):
-                raise UnusableInput(
-                    f"{self.name} gives no finite {part} of {len(rendering)} images for set "
-                    f"{rendering.name!r}: check its weights, and how many images the set has"
-                )
-            self.cache.store(part, self.key(part, rendering), found[part])
-        return {part: found[part] for part in parts}
+    def passes(self, renderings: Iterable[Rendering], parts: Iterable[str]) -> Iterator[Passed]:
+        """Yields each set once it was looked at."""
+        return ((rendering, partial(self.compute, rendering, parts)) for rendering in renderings)
+
+    def see(
+        self, renderings: Sequence[Rendering], parts: Sequence[str]
+    ) -> Iterator[tuple[Rendering, dict[str, Arrays]]]:
+        """Yields each set with the arrays of its parts after putting them into the cache."""
+
+        def keep(passed: Passed) -> tuple[Rendering, dict[str, Arrays]]:
+            rendering, found = passed[0], passed[1]()
+            for part in parts:
+                if not fits(found[part], self.layout(part, len(rendering))):
+                    raise UnusableInput(
+                        f"{self.name} gives no finite {part} of {len(rendering)} images for set "
+                        f"{rendering.name!r}: check its weights, and how many images the set has"
+                    )
+                self.cache.store(part, self.key(part, rendering), found[part])
+            return rendering, {part: found[part] for part in parts}
+
+        return aside(keep, self.passes(renderings, parts), self.ahead)
 
     def read(self, rendering: Rendering, parts: Sequence[str]) -> dict[str, Arrays]:
         """Returns the arrays of each of the parts from the cache; missing ones are computed first."""
         found = {part: arrays for part in parts if (arrays := self.load(part, rendering))}
         missing = [part for part in parts if part not in found]
-        return found | self.see(rendering, missing) if missing else found
+        for _, seen in self.see([rendering], missing) if missing else ():
+            found |= seen
+        return found
 
 
 @dataclass(frozen=True)
@@ -153,28 +181,46 @@ class Observer(Witness):
         head = digest_of(*(each.tolist() for each in self.head)) if part == "rotation" and self.head else None
         return digest_of(*common, self.classifier.digest, self.classifier.place, head)
 
+    @property
+    def ahead(self) -> int:  # type: ignore[override]
+        """How much is rendered and written beside a GPU; the cores of a CPU are busy with passes."""
+        return AHEAD if self.classifier.device.startswith("cuda") else 0
+
     def compute(self, rendering: Rendering, parts: Iterable[str]) -> dict[str, Arrays]:
         """See `Witness`."""
-        wanted = frozenset(parts)
-        assert self.head or "rotation" not in wanted, "`rotation` needs Observer.with_rotation_head"
-        chunks = [self._see(images, wanted) for images in rendering.chunks()]
-        rows = {name: torch.cat([chunk[name] for chunk in chunks]).numpy() for name in chunks[0]}
-        found = {part: {name: rows[name] for name in PARTS[part]} for part in wanted - {"moments"}}
-        if "moments" in wanted:
-            moments = Moments.of(rows["features"])
-            triangle = moments.covariance[np.tril_indices(len(moments.mean))]
-            found["moments"] = {"mean": moments.mean, "covariance": triangle.astype(np.float32)}
-        if "features" in wanted:
-            found["features"] = {"features": np.clip(rows["features"], -HALF, HALF).astype(np.float16)}
-        return found
+        ((_, arrays),) = self.passes([rendering], parts)
+        return arrays()
 
-    def _see(self, images: torch.Tensor, wanted: frozenset[str]) -> dict[str, torch.Tensor]:
-        """Returns the arrays that the wanted parts are made of, for one chunk; no other pass is run."""
-        rows = {}
+    def passes(self, renderings: Iterable[Rendering], parts: Iterable[str]) -> Iterator[Passed]:
+        """See `Witness`; a GPU looks at several sets together while a thread renders the next."""
+        wanted, together = frozenset(parts), TOGETHER if self.ahead else 1
+        assert self.head or "rotation" not in wanted, "`rotation` needs Observer.with_rotation_head"
+        starts = accumulate(map(len, renderings), initial=0)
+        groups = ([*group] for _, group in groupby(renderings, lambda _: next(starts) // together))
+        for group, ends, batches in aside(partial(self._rendered, wanted), groups, self.ahead):
+            seen = [self._see(images, rows, wanted) for images, rows in batches]
+            rows = {name: torch.cat([each[name] for each in seen]) for name in seen[0]}
+            of_sets = (values.tensor_split(ends) for values in rows.values())
+            for rendering, *own in zip(group, *of_sets, strict=True):
+                yield rendering, partial(self._arrays, dict(zip(rows, own, strict=True)), wanted)
+
+    def _rendered(self, wanted: frozenset[str], group: list[Rendering]) -> Rendered:
+        """Returns what is seen together: on a CPU one set, by chunks that are rendered when they are used."""
+        chunks, ends = (chunk for rendering in group for chunk in rendering.chunks()), list[int]()
+        if self.ahead:
+            sets = [torch.cat([*rendering.chunks()]) for rendering in group]
+            images, ends = torch.cat(sets), [*accumulate(map(len, sets[:-1]))]
+            images = images.pin_memory() if torch.cuda.is_available() else images
+            chunks = (batch for batch in images.split(TOGETHER))
+        stats = "image_stats" in wanted
+        batches = ((chunk, {"image_stats": image_stats(chunk)} if stats else {}) for chunk in chunks)
+        return group, ends, [*batches] if self.ahead else batches
+
+    def _see(self, images: torch.Tensor, rows: Rows, wanted: frozenset[str]) -> Rows:
+        """Returns the rows with those that the wanted parts are made of; no other pass is run."""
+        images = images.to(self.classifier.device, non_blocking=True)
         if wanted & {"logits", "moments", "features", "rotation"}:
             rows["logits"], rows["features"] = self.classifier(images)
-        if "image_stats" in wanted:
-            rows["image_stats"] = image_stats(images)
         if wanted & {"rotation", "rotations"}:
             turns = [self.classifier(turned(images, turn)) for turn in ROTATIONS[1:]]
             rows |= {name: logits for name, (logits, _) in zip(ROTATED, turns, strict=True)}
@@ -185,7 +231,19 @@ class Observer(Witness):
                 rows["rotation"] = right.float().mean(dim=0)
         if "grey" in wanted:
             rows["grey"] = self.classifier(luma(images.float()).byte().expand_as(images))[0]
-        return {name: values.cpu() for name, values in rows.items()}
+        return rows
+
+    def _arrays(self, rows: Rows, wanted: frozenset[str]) -> dict[str, Arrays]:
+        """Returns the arrays of each part of a set; a GPU sums moments in float64 itself."""
+        if "moments" in wanted:
+            features = rows["features"]
+            moments = Moments.of(features if self.ahead else features.cpu().numpy())
+            covariance = torch.as_tensor(moments.covariance)
+            lower = torch.tril_indices(*covariance.shape, device=covariance.device)
+            rows |= {"mean": torch.as_tensor(moments.mean), "covariance": covariance[lower.unbind()].float()}
+        if "features" in wanted:
+            rows["features"] = rows["features"].clip(-HALF, HALF).half()
+        return {part: {name: rows[name].cpu().numpy() for name in PARTS[part]} for part in wanted}
 
     def layout(self, part: str, n: int) -> Layout:
         """Returns the type and shape of each array of one part of an observation of n images."""
@@ -198,22 +256,17 @@ class Observer(Witness):
 
 
 def missing(
-    rendering: Rendering, observer: Observer, needs: Iterable[str]
-) -> list[tuple[Witness, tuple[str, ...]]]:
-    """Returns the witnesses with missing cache entries for the set, and these parts."""
-    lacking = [
-        (witness, tuple(part for part in parts if not witness.has(part, rendering)))
-        for witness, parts in observer.witnesses(needs)
-    ]
-    return [(witness, parts) for witness, parts in lacking if parts]
-
-
-def observe(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) -> bool:
-    """Put every missing part of the observation into the cache; True if some part had to be computed."""
-    wanted = missing(rendering, observer, needs)
-    for witness, parts in wanted:
-        witness.see(rendering, parts)
-    return bool(wanted)
+    renderings: Iterable[Rendering], observer: Observer, needs: Iterable[str]
+) -> list[tuple[Witness, tuple[str, ...], list[Rendering]]]:
+    """Returns the witnesses with missing cache entries, these parts, and the sets that lack them."""
+    different = {rendering.digest: rendering for rendering in renderings}.values()
+    found = []
+    for witness, parts in observer.witnesses(needs):
+        lacking = defaultdict[tuple[str, ...], list[Rendering]](list)
+        for rendering in different:
+            lacking[tuple(part for part in parts if not witness.has(part, rendering))].append(rendering)
+        found += [(witness, parts, sets) for parts, sets in lacking.items() if parts]
+    return found
 
 
 def read(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) -> Observation:
@@ -249,11 +302,12 @@ def observe_all(
 ) -> Lazy[Observation]:
     """Observe every set that is not in the cache yet, and return all, each read when it is used."""
     needs = tuple(needs)
-    left = [rendering for rendering in renderings if missing(rendering, observer, needs)]
-    with progress(None, f"observe {observer.name}", sum(map(len, left)), "images") as bar:
-        for rendering in left:
-            observe(rendering, observer, needs)
-            bar.update(len(rendering))
+    work = missing(renderings, observer, needs)
+    total = sum(len(rendering) for _, _, sets in work for rendering in sets)
+    with progress(None, f"observe {observer.name}", total, "images") as bar:
+        for witness, parts, sets in work:
+            for rendering in witness.see(sets, parts):
+                bar.update(len(rendering))
     return Lazy(tuple(renderings), lambda rendering: read(rendering, observer, needs))
 
 

@@ -18,7 +18,7 @@ from starter.models.classifiers.networks.small import Small
 from starter.observing.cache import Cache
 from starter.observing.image_stats import image_stats
 from starter.observing.observation import NEEDS, ROTATED
-from starter.observing.observe import PARTS, Observer, fit_rotation_head, observe, observe_all, read
+from starter.observing.observe import PARTS, Observer, fit_rotation_head, observe_all, read
 from submission.errors import UnusableInput
 
 CLASSES = tuple("abcde")
@@ -66,6 +66,12 @@ def rendering(name="s", seed=3, n=520, images=None):
     """More than one chunk of 500 images."""
     ops = (("sample", {"n": n}), ("color", {}), ("gaussian_noise", {"severity": 2}))
     return FromRecipe(Recipe(name, seed, ops), base() if images is None else images)
+
+
+class Beside(Observer):
+    """Looks at sets as a GPU does."""
+
+    ahead = 2
 
 
 @pytest.fixture
@@ -166,9 +172,9 @@ def test_views_are_logits_of_the_images_turned_and_grey(observer):
 def test_no_more_forward_passes_than_needed(observer, before, needs, passes):
     observer = observer.with_rotation_head(TRAIN_REF)
     if before:
-        observe(rendering(n=30), observer, before)
+        observe_all([rendering(n=30)], observer, before)
     start = seen(observer)
-    observe(rendering(n=30), observer, needs)
+    observe_all([rendering(n=30)], observer, needs)
     assert seen(observer) - start == 30 * passes
 
 
@@ -186,11 +192,11 @@ def test_peers_are_other_classifiers_logits_from_their_own_entries(observer):
 
 def test_a_second_time_computes_nothing(observer):
     needs = ("moments", "image_stats")
-    assert observe(rendering(), observer, needs)
+    observe_all([rendering()], observer, needs)
     before, files = seen(observer), entries(observer)
     assert before == 520
     assert {name.split("/")[0] for name in files} == {"logits", "moments", "image_stats"}
-    assert not observe(rendering(), observer, needs)
+    observe_all([rendering()], observer, needs)
     read(rendering(), observer, needs)
     observe_all([rendering()], observer, needs)[0].images()
     assert seen(observer) == before
@@ -198,7 +204,7 @@ def test_a_second_time_computes_nothing(observer):
     bare = read(rendering(), observer)
     assert [getattr(bare, need) for need in NEEDS] == [None] * len(NEEDS)
     other = replace(observer, classifier=classifier(1))  # image statistics are shared between classifiers
-    assert observe(rendering(), other, ("image_stats",))
+    observe_all([rendering()], other, ("image_stats",))
     assert {name.split("/")[0] for name in entries(observer).keys() - files.keys()} == {"logits"}
 
 
@@ -262,12 +268,34 @@ def test_keys_change_with_all_that_an_observation_depends_on(observer):
     assert keys(renamed, rendering("t")) == one
 
 
-def test_an_interrupted_map_goes_on_to_the_same_files(tmp_path):
+def test_a_gpu_sees_several_sets_together_and_finds_the_same(observer, tmp_path, monkeypatch):
+    monkeypatch.setattr("starter.observing.observe.TOGETHER", 1000)
+    sets = [rendering(f"s{n}", n=n) for n in (700, 20, 520, 1, 30)]
+    needs = [part for part in PARTS if part not in ("logits", "moments")]
+    observer = observer.with_rotation_head(TRAIN_REF)
+    beside = Beside(classifier(), Cache(tmp_path / "beside"), observer.head)
+    expected, passes = observe_all(sets, observer, (*needs, "moments")), []
+    beside.classifier.deployed.fc.register_forward_pre_hook(lambda _, given: passes.append(len(given[0])))
+    for one, other in zip(observe_all(sets, beside, (*needs, "moments")), expected, strict=True):
+        assert one.set_name == other.set_name
+        np.testing.assert_array_equal(one.image_stats, other.image_stats)
+        np.testing.assert_array_equal(one.rotation, other.rotation)
+        np.testing.assert_allclose(one.logits, other.logits, atol=1e-5)
+        np.testing.assert_allclose(one.grey, other.grey, atol=1e-5)
+        np.testing.assert_allclose(one.features, other.features, atol=1e-3)
+        np.testing.assert_allclose(one.moments.mean, other.moments.mean, atol=1e-6)
+        np.testing.assert_allclose(one.moments.covariance, other.moments.covariance, atol=1e-6)
+    assert sorted(passes) == [31] * 5 + [240] * 5 + [1000] * 5
+
+
+@pytest.mark.parametrize("kind", [Observer, Beside])
+def test_an_interrupted_map_goes_on_to_the_same_files(tmp_path, kind, monkeypatch):
+    monkeypatch.setattr("starter.observing.observe.TOGETHER", 520)
     sets = [rendering(f"s{i}", seed=i) for i in range(3)]
     needs = ("moments", "features", "image_stats")
-    whole = Observer(classifier(), Cache(tmp_path / "whole"))
+    whole = kind(classifier(), Cache(tmp_path / "whole"))
     observe_all(sets, whole, needs)
-    stopped = Observer(classifier(), Cache(tmp_path / "stopped"))
+    stopped = kind(classifier(), Cache(tmp_path / "stopped"))
     stopped.classifier.deployed.left = 520 + 500  # in the second chunk of the second set
     with pytest.raises(KeyboardInterrupt):
         observe_all(sets, stopped, needs)

@@ -32,6 +32,17 @@ class Tiny(Network):
         return [first, self.bn(first).relu()]
 
 
+class Full(Tiny):
+    """The same on a device with memory for so many images."""
+
+    most = 2
+
+    def stages(self, x):
+        if len(x) > self.most:
+            raise torch.OutOfMemoryError("out of memory")
+        return super().stages(x)
+
+
 class Wide(Tiny):
     """The same with a convolution that needs nine pixels."""
 
@@ -89,6 +100,16 @@ def test_large_images_take_several_passes_and_small_ones_one():
     passes.clear()
     classifier(rng.integers(256, size=(500, 64, 64, 3), dtype=np.uint8))
     assert passes == [500]
+
+
+def test_a_batch_is_halved_until_the_memory_is_enough(images, capsys):
+    for half, whole in zip(tiny(network=Full())(images), tiny()(images), strict=True):
+        torch.testing.assert_close(half, whole)
+    assert capsys.readouterr().err.count("finds too little memory on cpu: its batches are halved") == 1
+    full = Full()
+    full.most = 0
+    with pytest.raises(UnusableInput, match="'t' cannot take 1 images of 6 x 8 pixels: out of memory"):
+        tiny(network=full)(images)
 
 
 def test_bfloat16_is_near_float32_and_its_head_is_exact(images):
