@@ -3,13 +3,10 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+from typing import Any
 
 
-def aside(work: Callable[[Item], Result], items: Iterable[Item], most: int) -> Iterator[Result]:
+def aside(work: Callable[[Any], Any], items: Iterable[Any], most: int) -> Iterator[Any]:
     """Yields what `work` returns for each item, in order, from a thread with up to `most` others meanwhile.
 
     Items are taken by the caller's thread, which also works if `most` is 0. An error of `work` comes in
@@ -18,7 +15,7 @@ def aside(work: Callable[[Item], Result], items: Iterable[Item], most: int) -> I
     if not most:
         yield from map(work, items)
         return
-    waiting = deque[Future[Result]]()
+    waiting = deque[Future[Any]]()
     with ThreadPoolExecutor(1) as thread:
         for item in items:
             waiting.append(thread.submit(work, item))

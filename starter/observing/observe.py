@@ -5,10 +5,10 @@ A `Witness` looks at sets and keeps what it sees in a cache: an `Observer` with 
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate, groupby
+from itertools import accumulate, chain, groupby
 from typing import Any
 
 import numpy as np
@@ -65,10 +65,6 @@ Linear = tuple[FloatArray, FloatArray]
 """Weight (k, d) and bias (k,): logits are features @ weight.T + bias."""
 Rows = dict[str, torch.Tensor]
 """Arrays with a row for each image, on the classifier's device."""
-Rendered = tuple[list[Rendering], list[int], Iterable[tuple[torch.Tensor, Rows]]]
-"""Sets, where each but the last ends among their images, and batches of these with their statistics."""
-Passed = tuple[Rendering, Callable[[], dict[str, Arrays]]]
-"""A set that was looked at, and a function that returns the arrays of each part."""
 
 
 class Witness(ABC):
@@ -86,9 +82,14 @@ class Witness(ABC):
     def layout(self, part: str, n: int) -> Layout:
         """Returns the type and shape of each array of one part, for n images."""
 
-    @abstractmethod
     def compute(self, rendering: Rendering, parts: Iterable[str]) -> dict[str, Arrays]:
         """Returns the arrays of each of the parts, from one pass over the set."""
+        ((_, arrays),) = self.passes([rendering], parts)
+        return arrays()
+
+    def passes(self, renderings: Sequence[Rendering], parts: Iterable[str]) -> Iterator[Any]:
+        """Yields each set and a function that returns what `compute` does: a witness has one of both."""
+        return ((rendering, partial(self.compute, rendering, parts)) for rendering in renderings)
 
     def has(self, part: str, rendering: Rendering) -> bool:
         """Returns True if the cache has an entry for this part."""
@@ -98,16 +99,10 @@ class Witness(ABC):
         """Returns the arrays of the part from the cache; None if the entry is missing or damaged."""
         return self.cache.load(part, self.key(part, rendering), self.layout(part, len(rendering)))
 
-    def passes(self, renderings: Iterable[Rendering], parts: Iterable[str]) -> Iterator[Passed]:
-        """Yields each set once it was looked at."""
-        return ((rendering, partial(self.compute, rendering, parts)) for rendering in renderings)
+    def see(self, renderings: Sequence[Rendering], parts: Sequence[str]) -> Iterator[Any]:
+        """Yields each set with the arrays of each of the parts after putting them into the cache."""
 
-    def see(
-        self, renderings: Sequence[Rendering], parts: Sequence[str]
-    ) -> Iterator[tuple[Rendering, dict[str, Arrays]]]:
-        """Yields each set with the arrays of its parts after putting them into the cache."""
-
-        def keep(passed: Passed) -> tuple[Rendering, dict[str, Arrays]]:
+        def keep(passed: tuple[Rendering, Any]) -> tuple[Rendering, dict[str, Arrays]]:
             rendering, found = passed[0], passed[1]()
             for part in parts:
                 if not fits(found[part], self.layout(part, len(rendering))):
@@ -186,12 +181,7 @@ class Observer(Witness):
         """How much is rendered and written beside a GPU; the cores of a CPU are busy with passes."""
         return AHEAD if self.classifier.device.startswith("cuda") else 0
 
-    def compute(self, rendering: Rendering, parts: Iterable[str]) -> dict[str, Arrays]:
-        """See `Witness`."""
-        ((_, arrays),) = self.passes([rendering], parts)
-        return arrays()
-
-    def passes(self, renderings: Iterable[Rendering], parts: Iterable[str]) -> Iterator[Passed]:
+    def passes(self, renderings: Sequence[Rendering], parts: Iterable[str]) -> Iterator[Any]:
         """See `Witness`; a GPU looks at several sets together while a thread renders the next."""
         wanted, together = frozenset(parts), TOGETHER if self.ahead else 1
         assert self.head or "rotation" not in wanted, "`rotation` needs Observer.with_rotation_head"
@@ -204,16 +194,16 @@ class Observer(Witness):
             for rendering, *own in zip(group, *of_sets, strict=True):
                 yield rendering, partial(self._arrays, dict(zip(rows, own, strict=True)), wanted)
 
-    def _rendered(self, wanted: frozenset[str], group: list[Rendering]) -> Rendered:
-        """Returns what is seen together: on a CPU one set, by chunks that are rendered when they are used."""
-        chunks, ends = (chunk for rendering in group for chunk in rendering.chunks()), list[int]()
+    def _rendered(self, wanted: frozenset[str], group: list[Rendering]) -> tuple[Any, ...]:
+        """Returns sets, where each but the last ends, and batches of their images with their statistics."""
+        sets: Iterable[Any] = (rendering.chunks() for rendering in group)
+        ends = list[int]()  # one set on a CPU, where a chunk is rendered when it is used
         if self.ahead:
-            sets = [torch.cat([*rendering.chunks()]) for rendering in group]
+            sets = [torch.cat([*chunks]) for chunks in sets]
             images, ends = torch.cat(sets), [*accumulate(map(len, sets[:-1]))]
-            images = images.pin_memory() if torch.cuda.is_available() else images
-            chunks = (batch for batch in images.split(TOGETHER))
+            sets = [(images.pin_memory() if torch.cuda.is_available() else images).split(TOGETHER)]
         stats = "image_stats" in wanted
-        batches = ((chunk, {"image_stats": image_stats(chunk)} if stats else {}) for chunk in chunks)
+        batches = ((chunk, {"image_stats": image_stats(chunk)} if stats else {}) for chunk in chain(*sets))
         return group, ends, [*batches] if self.ahead else batches
 
     def _see(self, images: torch.Tensor, rows: Rows, wanted: frozenset[str]) -> Rows:
@@ -259,11 +249,10 @@ def missing(
     renderings: Iterable[Rendering], observer: Observer, needs: Iterable[str]
 ) -> list[tuple[Witness, tuple[str, ...], list[Rendering]]]:
     """Returns the witnesses with missing cache entries, these parts, and the sets that lack them."""
-    different = {rendering.digest: rendering for rendering in renderings}.values()
     found = []
     for witness, parts in observer.witnesses(needs):
         lacking = defaultdict[tuple[str, ...], list[Rendering]](list)
-        for rendering in different:
+        for rendering in {each.digest: each for each in renderings}.values():
             lacking[tuple(part for part in parts if not witness.has(part, rendering))].append(rendering)
         found += [(witness, parts, sets) for parts, sets in lacking.items() if parts]
     return found
@@ -286,7 +275,10 @@ def read(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) ->
             if "referee_features" in parts:
                 found["referee_features"] = seen["referee_features"]["features"]
     if "moments" in needs:
-        found["moments"] = Moments(found["mean"], _square(found["covariance"]), len(rendering))
+        mean = found["mean"]
+        covariance = np.zeros((len(mean), len(mean)))
+        covariance[np.tril_indices(len(mean))] = found["covariance"]
+        found["moments"] = Moments(mean, covariance + np.tril(covariance, -1).T, len(rendering))
     return Observation(
         rendering.name,
         observer.name,
@@ -309,13 +301,6 @@ def observe_all(
             for rendering in witness.see(sets, parts):
                 bar.update(len(rendering))
     return Lazy(tuple(renderings), lambda rendering: read(rendering, observer, needs))
-
-
-def _square(triangle: FloatArray) -> FloatArray:
-    d = int((np.sqrt(8 * len(triangle) + 1) - 1) / 2)
-    square = np.zeros((d, d))
-    square[np.tril_indices(d)] = triangle
-    return square + np.tril(square, -1).T
 
 
 def turned(images: torch.Tensor, quarter_turns: int) -> torch.Tensor:

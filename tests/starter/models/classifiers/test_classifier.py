@@ -1,3 +1,4 @@
+import copy
 import re
 
 import numpy as np
@@ -36,6 +37,9 @@ class Full(Tiny):
     """The same on a device with memory for so many images."""
 
     most = 2
+
+    def folded(self):
+        return copy.deepcopy(self)
 
     def stages(self, x):
         if len(x) > self.most:
