@@ -30,7 +30,7 @@ from starter.models.classifiers import (
     read_classifier,
     save_classifier,
 )
-from starter.models.classifiers.engine import place
+from starter.models.classifiers.engine import float32_on, place
 from starter.models.classifiers.networks.small import EMBEDDED, SMALL_MEAN, SMALL_STD, train_small
 from starter.models.encoders import ImageEncoder
 from starter.observing.cache import Cache, cache_of, place_cache
@@ -144,12 +144,13 @@ def _drafted(
     files += write_referees(public, referees)
     labels = _write_sets(public, plan)
     files += [f"{part}/{name}.npz" for part in ("val", "test") for name in labels[part]]
-    facts: dict[str, list[Any]] = {
+    facts: dict[str, Any] = {
         "referees": [
             {"name": each.name, "spec": each.probe.spec, "encoder": each.probe.encoder, **each.probe.figures}
             for each in referees
         ],
         "logits_alone": [name for name, each in _given(settings, load).items() if each.logits_alone],
+        "float32": float32_on(load(settings.classifiers[0]).device),
         "networks": sorted(filter(None, (Spec.parse(spec).own_code for spec in settings.classifiers))),
     }
     draft = Competition.model_validate(
