@@ -6,6 +6,7 @@ A `Witness` looks at sets and keeps what it sees in a cache: an `Observer` with 
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, chain, groupby
@@ -159,12 +160,12 @@ class Observer(Witness):
         layout: Layout = {"weight": (np.float32, shape), "bias": (np.float32, shape[:1])}
         found = self.cache.load("rotation_head", key, layout)
         if found is None:
-            chunks = list(FromRecipe.whole(train_ref).chunks())
-            features = [
-                torch.cat([self.classifier(turned(chunk, turn))[1].cpu() for chunk in chunks])
-                for turn in ROTATIONS
-            ]
-            found = dict(zip(layout, fit_rotation_head(torch.stack(features).numpy()), strict=True))
+            chunks = [*FromRecipe.whole(train_ref).chunks()]
+            turns = [(chunk, turn) for turn in ROTATIONS for chunk in chunks]
+            seen = progress(turns, f"rotation head of {self.name}", unit="chunks")
+            rows = torch.cat([self.classifier(turned(*each))[1].cpu() for each in seen])
+            features = rows.view(len(ROTATIONS), len(train_ref), -1).numpy()
+            found = dict(zip(layout, fit_rotation_head(features), strict=True))
             self.cache.store("rotation_head", key, found)
         return replace(self, head=(found["weight"], found["bias"]))
 
@@ -290,15 +291,20 @@ def read(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) ->
 
 
 def observe_all(
-    renderings: Sequence[Rendering], observer: Observer, needs: Iterable[str]
+    renderings: Sequence[Rendering], observer: Observer, needs: Iterable[str], total: Any = None
 ) -> Lazy[Observation]:
-    """Observe every set that is not in the cache yet, and return all, each read when it is used."""
-    needs = tuple(needs)
+    """Observe every set that is not in the cache yet, and return all, each read when it is used.
+
+    A `total` is a bar that counts these images and others; what need not be seen leaves it.
+    """
+    needs, images = tuple(needs), sum(map(len, renderings))
     work = missing(renderings, observer, needs)
-    total = sum(len(rendering) for _, _, sets in work for rendering in sets)
-    with progress(None, f"observe {observer.name}", total, "images") as bar:
+    bar = progress(None, "observe", images, "images") if total is None else total
+    bar.total += sum(len(rendering) for _, _, sets in work for rendering in sets) - images
+    with bar if total is None else nullcontext():
         for witness, parts, sets in work:
-            for rendering in witness.see(sets, parts):
+            bar.set_description_str(f"observe {witness.name}", refresh=False)
+            for rendering, _ in witness.see(sets, parts):
                 bar.update(len(rendering))
     return Lazy(tuple(renderings), lambda rendering: read(rendering, observer, needs))
 

@@ -20,6 +20,7 @@ from starter.observing.image_stats import image_stats
 from starter.observing.observation import NEEDS, ROTATED
 from starter.observing.observe import PARTS, Observer, fit_rotation_head, observe_all, read
 from submission.errors import UnusableInput
+from submission.progress import progress
 
 CLASSES = tuple("abcde")
 TRAIN_REF = ImageSet(
@@ -192,11 +193,13 @@ def test_peers_are_other_classifiers_logits_from_their_own_entries(observer):
 
 def test_a_second_time_computes_nothing(observer):
     needs = ("moments", "image_stats")
-    observe_all([rendering()], observer, needs)
+    total = progress(None, "", 2 * 520, "images")
+    observe_all([rendering()], observer, needs, total)
     before, files = seen(observer), entries(observer)
     assert before == 520
     assert {name.split("/")[0] for name in files} == {"logits", "moments", "image_stats"}
-    observe_all([rendering()], observer, needs)
+    observe_all([rendering()], observer, needs, total)
+    assert total.n == total.total == 520
     read(rendering(), observer, needs)
     observe_all([rendering()], observer, needs)[0].images()
     assert seen(observer) == before
