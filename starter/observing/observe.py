@@ -112,7 +112,7 @@ class Witness(ABC):
                         f"{rendering.name!r}: check its weights, and how many images the set has"
                     )
                 self.cache.store(part, self.key(part, rendering), found[part])
-            return rendering, {part: found[part] for part in parts}
+            return rendering, found
 
         return aside(keep, self.passes(renderings, parts), self.ahead)
 
@@ -293,15 +293,11 @@ def read(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) ->
 def observe_all(
     renderings: Sequence[Rendering], observer: Observer, needs: Iterable[str], total: Any = None
 ) -> Lazy[Observation]:
-    """Observe every set that is not in the cache yet, and return all, each read when it is used.
-
-    A `total` is a bar that counts these images and others; what need not be seen leaves it.
-    """
+    """Observe sets that are not in the cache, counted in `total` or a bar of their own; returns all, lazily."""
     needs, images = tuple(needs), sum(map(len, renderings))
     work = missing(renderings, observer, needs)
-    bar = progress(None, "observe", images, "images") if total is None else total
-    bar.total += sum(len(rendering) for _, _, sets in work for rendering in sets) - images
-    with bar if total is None else nullcontext():
+    with progress(None, "observe", images, "images") if total is None else nullcontext(total) as bar:
+        bar.total += sum(len(rendering) for _, _, sets in work for rendering in sets) - images
         for witness, parts, sets in work:
             bar.set_description_str(f"observe {witness.name}", refresh=False)
             for rendering, _ in witness.see(sets, parts):

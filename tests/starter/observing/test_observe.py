@@ -75,9 +75,9 @@ class Beside(Observer):
     ahead = 2
 
 
-@pytest.fixture
-def observer(tmp_path):
-    return Observer(classifier(), Cache(tmp_path / "cache"))
+@pytest.fixture(params=[Observer, Beside])
+def observer(request, tmp_path):
+    return request.param(classifier(), Cache(tmp_path / "cache"))
 
 
 def seen(observer):
@@ -89,7 +89,10 @@ def entries(observer):
 
 
 def test_gives_what_computing_it_directly_gives(observer):
-    found = read(rendering(), observer, ("moments", "features", "image_stats"))
+    sets, passes = [rendering("r", n=30), rendering(), rendering("t", n=1)], []
+    observer.classifier.deployed.fc.register_forward_pre_hook(lambda _, given: passes.append(len(given[0])))
+    found = observe_all(sets, observer, ("moments", "features", "image_stats"))[1]
+    assert passes == ([551] if observer.ahead else [30, 500, 20, 1])
     images = rendering().render()
     logits, features = (values.numpy() for values in observer.classifier(images))
     assert (found.set_name, found.classifier, len(found)) == ("s", "net0", 520)
@@ -271,34 +274,13 @@ def test_keys_change_with_all_that_an_observation_depends_on(observer):
     assert keys(renamed, rendering("t")) == one
 
 
-def test_a_gpu_sees_several_sets_together_and_finds_the_same(observer, tmp_path, monkeypatch):
-    monkeypatch.setattr("starter.observing.observe.TOGETHER", 1000)
-    sets = [rendering(f"s{n}", n=n) for n in (700, 20, 520, 1, 30)]
-    needs = [part for part in PARTS if part not in ("logits", "moments")]
-    observer = observer.with_rotation_head(TRAIN_REF)
-    beside = Beside(classifier(), Cache(tmp_path / "beside"), observer.head)
-    expected, passes = observe_all(sets, observer, (*needs, "moments")), []
-    beside.classifier.deployed.fc.register_forward_pre_hook(lambda _, given: passes.append(len(given[0])))
-    for one, other in zip(observe_all(sets, beside, (*needs, "moments")), expected, strict=True):
-        assert one.set_name == other.set_name
-        np.testing.assert_array_equal(one.image_stats, other.image_stats)
-        np.testing.assert_array_equal(one.rotation, other.rotation)
-        np.testing.assert_allclose(one.logits, other.logits, atol=1e-5)
-        np.testing.assert_allclose(one.grey, other.grey, atol=1e-5)
-        np.testing.assert_allclose(one.features, other.features, atol=1e-3)
-        np.testing.assert_allclose(one.moments.mean, other.moments.mean, atol=1e-6)
-        np.testing.assert_allclose(one.moments.covariance, other.moments.covariance, atol=1e-6)
-    assert sorted(passes) == [31] * 5 + [240] * 5 + [1000] * 5
-
-
-@pytest.mark.parametrize("kind", [Observer, Beside])
-def test_an_interrupted_map_goes_on_to_the_same_files(tmp_path, kind, monkeypatch):
+def test_an_interrupted_map_goes_on_to_the_same_files(observer, tmp_path, monkeypatch):
     monkeypatch.setattr("starter.observing.observe.TOGETHER", 520)
     sets = [rendering(f"s{i}", seed=i) for i in range(3)]
     needs = ("moments", "features", "image_stats")
-    whole = kind(classifier(), Cache(tmp_path / "whole"))
+    whole = replace(observer, cache=Cache(tmp_path / "whole"))
     observe_all(sets, whole, needs)
-    stopped = kind(classifier(), Cache(tmp_path / "stopped"))
+    stopped = replace(observer, classifier=classifier())
     stopped.classifier.deployed.left = 520 + 500  # in the second chunk of the second set
     with pytest.raises(KeyboardInterrupt):
         observe_all(sets, stopped, needs)
