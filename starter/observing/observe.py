@@ -183,7 +183,7 @@ class Observer(Witness):
         return AHEAD if self.classifier.device.startswith("cuda") else 0
 
     def passes(self, renderings: Sequence[Rendering], parts: Iterable[str]) -> Iterator[Any]:
-        """See `Witness`; a GPU looks at several sets together while a thread renders the next."""
+        """See `Witness`; a GPU looks at several sets together while threads render the next."""
         wanted, together = frozenset(parts), TOGETHER if self.ahead else 1
         assert self.head or "rotation" not in wanted, "`rotation` needs Observer.with_rotation_head"
         starts = accumulate(map(len, renderings), initial=0)
@@ -293,7 +293,7 @@ def read(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) ->
 def observe_all(
     renderings: Sequence[Rendering], observer: Observer, needs: Iterable[str], total: Any = None
 ) -> Lazy[Observation]:
-    """Observe sets that are not in the cache, counted in `total` or a bar of their own; returns all, lazily."""
+    """Observe sets that are not in the cache, counted in `total` or a bar; returns all, each read when used."""
     needs, images = tuple(needs), sum(map(len, renderings))
     work = missing(renderings, observer, needs)
     with progress(None, "observe", images, "images") if total is None else nullcontext(total) as bar:
