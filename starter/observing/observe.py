@@ -293,7 +293,7 @@ def read(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) ->
 def observe_all(
     renderings: Sequence[Rendering], observer: Observer, needs: Iterable[str], total: Any = None
 ) -> Lazy[Observation]:
-    """Observe sets that are not in the cache, counted in `total` or a bar; returns all, each read when used."""
+    """Observe sets that are not in the cache, counted in `total` or a bar; returns all, read when used."""
     needs, images = tuple(needs), sum(map(len, renderings))
     work = missing(renderings, observer, needs)
     with progress(None, "observe", images, "images") if total is None else nullcontext(total) as bar:
