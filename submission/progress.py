@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, and a line a minute where the output is kept."""
+"""Progress of long work: a bar on a terminal, and four lines a minute where the output is kept."""
 
 import sys
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from tqdm import tqdm
 
 PATIENCE = 5
 """Seconds after which a bar appears."""
-PAUSE = 60
+PAUSE = 15
 """Seconds between two lines."""
 LINE = "{desc}: {n_fmt} of {total_fmt} {unit}, {elapsed} gone, {remaining} left"
 
@@ -28,5 +28,5 @@ def progress(
     """Returns the items, counted while they are used; without items, a counter of `total` to `update`."""
     if sys.stderr.isatty():
         return tqdm(items, title, total, unit=unit, delay=PATIENCE)
-    often = {"mininterval": PAUSE, "miniters": 1, "delay": PAUSE}
+    often = {"mininterval": PAUSE, "miniters": 1, "delay": PATIENCE}
     return Lines(items, title, total, unit=unit, bar_format=LINE, leave=False, **often)

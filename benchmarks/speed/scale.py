@@ -8,6 +8,7 @@ observe       building and observing a set over bare forward passes of as many i
 imagenet      a competition of 1,000 classes and 224 pixels, of procedural pictures: build, then predict.
 photographs   `unseen estimate` from a model and folders of photographs.
 growth        builds of 10, 100 and 1,000 small sets in one process and on local workers.
+pipeline      observing sets beside a stand-in for a GPU, over the rate of its bare passes, by the clock.
 Times are seconds of the processor unless a figure says otherwise. --small shows that it runs. --write puts
 figures or tables into docs/results.
 """
@@ -39,15 +40,11 @@ from starter.data.images.imageset import ImageSet
 from starter.data.sets.recipe import CHUNK, draw_recipes
 from starter.data.sets.rendering import FromRecipe
 from starter.data.sources.glyphs.digits import CLASSES
-from starter.models.classifiers import (
-    ARCHITECTURES,
-    Classifier,
-    new_network,
-    save_classifier,
-)
+from starter.models.classifiers import ARCHITECTURES, Classifier, new_network, save_classifier
 from starter.observing.cache import Cache
+from starter.observing.image_stats import image_stats
 from starter.observing.observation import unmet
-from starter.observing.observe import Observer, observe
+from starter.observing.observe import AHEAD, Observer, observe_all
 from submission import Competition
 from submission.arrays import Pixels
 from submission.competition import ENGINES
@@ -85,11 +82,11 @@ def used(*words: object, folder: Path | None = None) -> Used:
     return Used(took.ru_utime + took.ru_stime, took.ru_maxrss / 1e6, text)
 
 
-def clocked(work: Callable[[], Any]) -> tuple[Any, float]:
-    """What `work` gives, and seconds of this process."""
-    start = time.process_time()
+def clocked(work: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> tuple[Any, float]:
+    """What `work` gives, and seconds, of this process unless by another clock."""
+    start = clock()
     found = work()
-    return found, time.process_time() - start
+    return found, clock() - start
 
 
 def demo(small: bool) -> Figures:
@@ -110,7 +107,7 @@ def passes(batches: Sequence[torch.Tensor], classifier: Classifier) -> None:
 def observed(rendering: FromRecipe, classifier: Classifier) -> None:
     """Render and observe into a fresh cache."""
     with tempfile.TemporaryDirectory() as folder:
-        observe(rendering, Observer(classifier, Cache(Path(folder))), NEEDS)
+        observe_all([rendering], Observer(classifier, Cache(Path(folder))), NEEDS)
 
 
 def observing(small: bool) -> Figures:
@@ -255,12 +252,49 @@ def growth(small: bool) -> Iterator[dict[str, object]]:
             yield {"where": ways[where], "sets": sets, "computed, s": computed, "memory, GB": took.memory}
 
 
+@dataclass
+class StandIn:
+    """What passes images takes so many seconds for each, and no processor."""
+
+    seconds: float
+    name = digest = place = "stand-in"
+    device = "cpu"
+    head_weight = np.zeros((10, 64), np.float32)
+
+    def __call__(self, images: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        time.sleep(self.seconds * len(images))
+        return torch.zeros(len(images), 10), torch.zeros(len(images), 64)
+
+
+class Beside(Observer):
+    """Observes as beside a GPU."""
+
+    ahead = AHEAD
+
+
+def pipeline(small: bool) -> Iterator[dict[str, object]]:
+    rng, images = np.random.default_rng(0), 20_000 if small else 100_000
+    base = ImageSet("base", rng.integers(256, size=(10_000, 32, 32, 3), dtype=np.uint8))
+    for size in (500, 1000, 10_000):
+        sets = [FromRecipe(recipe, base) for recipe in draw_recipes("default", images // size, 0, size)]
+        render = partial(lambda sets: [image_stats(chunk) for each in sets for chunk in each.chunks()], sets)
+        shares = []
+        for _ in range(1 if small else 2):
+            bare = clocked(render, time.perf_counter)[1] / 0.6  # what rendering takes of a pass
+            with tempfile.TemporaryDirectory() as folder:
+                observer = Beside(StandIn(bare / images), Cache(Path(folder)))
+                took = clocked(partial(observe_all, sets, observer, NEEDS), time.perf_counter)[1]
+            shares.append(bare / took)
+        yield {"images of a set": size, "share of the bare rate": statistics.median(shares)}
+
+
 FIGURES = {
     "demo": demo,
     "observe": observing,
     "imagenet": imagenet,
     "photographs": photographs,
 }
+TABLES = {"growth": (growth, "speed-growth"), "pipeline": (pipeline, "scaling-pipeline")}
 
 
 def main() -> None:
@@ -269,18 +303,19 @@ def main() -> None:
         return arm(sys.argv[2], int(sys.argv[3]))
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("name", choices=[*FIGURES, "growth"])
+    parser.add_argument("name", choices=[*FIGURES, *TABLES])
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     command = f"OMP_NUM_THREADS=1 python benchmarks/speed/scale.py {options.name}"
     lines: list[dict[str, Any]] = []
-    if options.name == "growth":
-        for line in growth(options.small):
+    if options.name in TABLES:
+        measure, table = TABLES[options.name]
+        for line in measure(options.small):
             print(*(f"{each:.2f}" if isinstance(each, float) else each for each in line.values()), flush=True)
             lines.append(line)
         if options.write:
-            pages.record("speed-growth", lines, command=command)
+            pages.record(table, lines, command=command)
         return
     for what, figure in FIGURES[options.name](options.small):
         print(f"{what}: {figure}", flush=True)

@@ -31,7 +31,7 @@ from starter.models.classifiers import (
     read_classifier,
     save_classifier,
 )
-from starter.models.classifiers.engine import computing, place
+from starter.models.classifiers.engine import computing, float32_on, place
 from starter.models.classifiers.networks.small import EMBEDDED, SMALL_MEAN, SMALL_STD, train_small
 from starter.models.encoders import ImageEncoder
 from starter.observing.cache import Cache, cache_of, place_cache
@@ -150,13 +150,14 @@ def _drafted(
     labels = _write_sets(public, plan)
     files += [f"{part}/{name}.npz" for part in ("val", "test") for name in labels[part]]
     given = _given(settings, load)
-    facts: dict[str, list[Any]] = {
+    facts: dict[str, Any] = {
         "referees": [
             {"name": each.name, "spec": each.probe.spec, "encoder": each.probe.encoder, **each.probe.figures}
             for each in referees
         ],
         "logits_alone": [name for name, each in given.items() if each.logits_alone],
         "networks": sorted(filter(None, {Spec.parse(each.arch).own_code for each in given.values()})),
+        "float32": float32_on(load(settings.classifiers[0]).device),
     }
     draft = Competition.model_validate(
         {

@@ -28,7 +28,7 @@ from starter.contest.tracks import TRACKS, sets_of
 from starter.models.classifiers import use_network, used_networks
 from starter.models.classifiers.engine import arithmetic
 from starter.observing.cache import Cache, cache_of, place_cache
-from starter.observing.observe import observe
+from starter.observing.observe import observe_all
 from starter.observing.sets import REFERENCES, PublicSets
 from submission import Competition, UnusableInput
 from submission.files import digest_of, sha256, write_bytes
@@ -298,6 +298,6 @@ def see(work: Work, action: str, classifier: str, part: str, name: str) -> None:
     if action == "score":
         subject.observe([rendering])
     else:
-        observe(rendering, subject.observer, subject.fields)
+        observe_all([rendering], subject.observer, subject.fields)
     if work.cache:  # all sets together may exceed the disk
         (sets.competition.public / part / f"{name}.npz").unlink(missing_ok=True)

@@ -77,14 +77,13 @@ class Cache:
             written = header["__metadata__"]["sha256"]
         except (FileNotFoundError, SafetensorError, LookupError, TypeError, ValueError, AttributeError):
             return None
-        return arrays if shaped(arrays, layout) and _digest(name, arrays) == written else None
+        return arrays if fits(arrays, layout) and _digest(name, arrays) == written else None
 
     def store(self, kind: str, key: str, arrays: Arrays) -> None:
-        """Write the entry atomically; arrays with NaN or infinite values are not kept."""
+        """Write the entry atomically; one with NaN or infinite values counts as missing."""
         name = f"{kind}/{key}.safetensors"
         contiguous = {each: np.ascontiguousarray(array) for each, array in arrays.items()}
-        if finite(contiguous):
-            self.write(name, save(contiguous, {"sha256": _digest(name, contiguous)}))
+        self.write(name, save(contiguous, {"sha256": _digest(name, contiguous)}))
 
     def holds(self, name: str) -> bool:
         """Returns True if there is a file of this name; what an address holds is asked for once."""
@@ -159,17 +158,8 @@ def place_cache(root: Path, place: str) -> None:
 
 def fits(arrays: Arrays, layout: Layout) -> bool:
     """Returns True if the arrays have the names, types and shapes of `layout`, and finite values alone."""
-    return shaped(arrays, layout) and finite(arrays)
-
-
-def shaped(arrays: Arrays, layout: Layout) -> bool:
-    """Returns True if the arrays have the names, types and shapes of `layout`."""
-    return {name: (array.dtype.type, array.shape) for name, array in arrays.items()} == layout
-
-
-def finite(arrays: Arrays) -> bool:
-    """Returns True if no array holds NaN or infinite values."""
-    return all(np.isfinite(array).all() for array in arrays.values())
+    shapes = {name: (array.dtype.type, array.shape) for name, array in arrays.items()}
+    return shapes == layout and all(np.isfinite(array).all() for array in arrays.values())
 
 
 def _digest(name: str, arrays: Arrays) -> str:

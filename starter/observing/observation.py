@@ -56,10 +56,10 @@ class Moments:
     n: int
 
     @classmethod
-    def of(cls, features: FloatArray) -> "Moments":
-        """Returns those of features (n, d), summed in float64; the covariance of one image is 0."""
-        rows = features.astype(np.float64)
-        mean = rows.mean(axis=0)
+    def of(cls, features: Any) -> "Moments":
+        """Returns those of features (n, d), of a tensor as tensors; the covariance of one image is 0."""
+        rows = features.astype(np.float64) if isinstance(features, np.ndarray) else features.double()
+        mean = rows.mean(0)
         centred = rows - mean
         return cls(mean, centred.T @ centred / max(len(rows) - 1, 1), len(rows))
 

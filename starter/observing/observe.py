@@ -4,8 +4,12 @@ A `Witness` looks at sets and keeps what it sees in a cache: an `Observer` with 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import accumulate, chain, groupby
 from typing import Any
 
 import numpy as np
@@ -17,6 +21,7 @@ from starter.data.images.imageset import ImageSet
 from starter.data.operations.default import luma
 from starter.data.sets.rendering import FromRecipe, Rendering
 from starter.models.classifiers import Classifier
+from starter.observing.aside import aside
 from starter.observing.cache import Arrays, Cache, Layout, fits
 from starter.observing.image_stats import image_stats
 from starter.observing.observation import (
@@ -52,8 +57,15 @@ HALF = 65504
 ROTATIONS = (0, 1, 2, 3)
 """Numbers of quarter turns, counter-clockwise, that the rotation head tells apart."""
 
+AHEAD = 2
+"""Groups of sets that are rendered while a GPU is busy with others, and sets that wait to be written."""
+TOGETHER = 4000
+"""Number of images within which sets begin that a GPU sees as one group."""
+
 Linear = tuple[FloatArray, FloatArray]
 """Weight (k, d) and bias (k,): logits are features @ weight.T + bias."""
+Rows = dict[str, torch.Tensor]
+"""Arrays with a row for each image, on the classifier's device."""
 
 
 class Witness(ABC):
@@ -61,6 +73,7 @@ class Witness(ABC):
 
     name: str
     cache: Cache
+    ahead = 0
 
     @abstractmethod
     def key(self, part: str, rendering: Rendering) -> str:
@@ -70,9 +83,14 @@ class Witness(ABC):
     def layout(self, part: str, n: int) -> Layout:
         """Returns the type and shape of each array of one part, for n images."""
 
-    @abstractmethod
     def compute(self, rendering: Rendering, parts: Iterable[str]) -> dict[str, Arrays]:
         """Returns the arrays of each of the parts, from one pass over the set."""
+        ((_, arrays),) = self.passes([rendering], parts)
+        return arrays()
+
+    def passes(self, renderings: Sequence[Rendering], parts: Iterable[str]) -> Iterator[Any]:
+        """Yields each set and a function that returns what `compute` does: a witness has one of both."""
+        return ((rendering, partial(self.compute, rendering, parts)) for rendering in renderings)
 
     def has(self, part: str, rendering: Rendering) -> bool:
         """Returns True if the cache has an entry for this part."""
@@ -82,23 +100,29 @@ class Witness(ABC):
         """Returns the arrays of the part from the cache; None if the entry is missing or damaged."""
         return self.cache.load(part, self.key(part, rendering), self.layout(part, len(rendering)))
 
-    def see(self, rendering: Rendering, parts: Sequence[str]) -> dict[str, Arrays]:
-        """Returns the arrays of each of the parts after putting them into the cache."""
-        found = self.compute(rendering, parts)
-        for part in parts:
-            if not fits(found[part], self.layout(part, len(rendering))):
-                raise UnusableInput(
-                    f"{self.name} gives no finite {part} of {len(rendering)} images for set "
-                    f"{rendering.name!r}: check its weights, and how many images the set has"
-                )
-            self.cache.store(part, self.key(part, rendering), found[part])
-        return {part: found[part] for part in parts}
+    def see(self, renderings: Sequence[Rendering], parts: Sequence[str]) -> Iterator[Any]:
+        """Yields each set with the arrays of each of the parts after putting them into the cache."""
+
+        def keep(passed: tuple[Rendering, Any]) -> tuple[Rendering, dict[str, Arrays]]:
+            rendering, found = passed[0], passed[1]()
+            for part in parts:
+                if not fits(found[part], self.layout(part, len(rendering))):
+                    raise UnusableInput(
+                        f"{self.name} gives no finite {part} of {len(rendering)} images for set "
+                        f"{rendering.name!r}: check its weights, and how many images the set has"
+                    )
+                self.cache.store(part, self.key(part, rendering), found[part])
+            return rendering, found
+
+        return aside(keep, self.passes(renderings, parts), self.ahead)
 
     def read(self, rendering: Rendering, parts: Sequence[str]) -> dict[str, Arrays]:
         """Returns the arrays of each of the parts from the cache; missing ones are computed first."""
         found = {part: arrays for part in parts if (arrays := self.load(part, rendering))}
         missing = [part for part in parts if part not in found]
-        return found | self.see(rendering, missing) if missing else found
+        for _, seen in self.see([rendering], missing) if missing else ():
+            found |= seen
+        return found
 
 
 @dataclass(frozen=True)
@@ -136,12 +160,12 @@ class Observer(Witness):
         layout: Layout = {"weight": (np.float32, shape), "bias": (np.float32, shape[:1])}
         found = self.cache.load("rotation_head", key, layout)
         if found is None:
-            chunks = list(FromRecipe.whole(train_ref).chunks())
-            features = [
-                torch.cat([self.classifier(turned(chunk, turn))[1].cpu() for chunk in chunks])
-                for turn in ROTATIONS
-            ]
-            found = dict(zip(layout, fit_rotation_head(torch.stack(features).numpy()), strict=True))
+            chunks = [*FromRecipe.whole(train_ref).chunks()]
+            turns = [(chunk, turn) for turn in ROTATIONS for chunk in chunks]
+            seen = progress(turns, f"rotation head of {self.name}", unit="chunks")
+            rows = torch.cat([self.classifier(turned(*each))[1].cpu() for each in seen])
+            features = rows.view(len(ROTATIONS), len(train_ref), -1).numpy()
+            found = dict(zip(layout, fit_rotation_head(features), strict=True))
             self.cache.store("rotation_head", key, found)
         return replace(self, head=(found["weight"], found["bias"]))
 
@@ -153,28 +177,41 @@ class Observer(Witness):
         head = digest_of(*(each.tolist() for each in self.head)) if part == "rotation" and self.head else None
         return digest_of(*common, self.classifier.digest, self.classifier.place, head)
 
-    def compute(self, rendering: Rendering, parts: Iterable[str]) -> dict[str, Arrays]:
-        """See `Witness`."""
-        wanted = frozenset(parts)
-        assert self.head or "rotation" not in wanted, "`rotation` needs Observer.with_rotation_head"
-        chunks = [self._see(images, wanted) for images in rendering.chunks()]
-        rows = {name: torch.cat([chunk[name] for chunk in chunks]).numpy() for name in chunks[0]}
-        found = {part: {name: rows[name] for name in PARTS[part]} for part in wanted - {"moments"}}
-        if "moments" in wanted:
-            moments = Moments.of(rows["features"])
-            triangle = moments.covariance[np.tril_indices(len(moments.mean))]
-            found["moments"] = {"mean": moments.mean, "covariance": triangle.astype(np.float32)}
-        if "features" in wanted:
-            found["features"] = {"features": np.clip(rows["features"], -HALF, HALF).astype(np.float16)}
-        return found
+    @property
+    def ahead(self) -> int:  # type: ignore[override]
+        """How much is rendered and written beside a GPU; the cores of a CPU are busy with passes."""
+        return AHEAD if self.classifier.device.startswith("cuda") else 0
 
-    def _see(self, images: torch.Tensor, wanted: frozenset[str]) -> dict[str, torch.Tensor]:
-        """Returns the arrays that the wanted parts are made of, for one chunk; no other pass is run."""
-        rows = {}
+    def passes(self, renderings: Sequence[Rendering], parts: Iterable[str]) -> Iterator[Any]:
+        """See `Witness`; a GPU looks at several sets together while threads render the next."""
+        wanted, together = frozenset(parts), TOGETHER if self.ahead else 1
+        assert self.head or "rotation" not in wanted, "`rotation` needs Observer.with_rotation_head"
+        starts = accumulate(map(len, renderings), initial=0)
+        groups = ([*group] for _, group in groupby(renderings, lambda _: next(starts) // together))
+        for group, ends, batches in aside(partial(self._rendered, wanted), groups, self.ahead):
+            seen = [self._see(images, rows, wanted) for images, rows in batches]
+            rows = {name: torch.cat([each[name] for each in seen]) for name in seen[0]}
+            of_sets = (values.tensor_split(ends) for values in rows.values())
+            for rendering, *own in zip(group, *of_sets, strict=True):
+                yield rendering, partial(self._arrays, dict(zip(rows, own, strict=True)), wanted)
+
+    def _rendered(self, wanted: frozenset[str], group: list[Rendering]) -> tuple[Any, ...]:
+        """Returns sets, where each but the last ends, and batches of their images with their statistics."""
+        sets: Iterable[Any] = (rendering.chunks() for rendering in group)
+        ends = list[int]()  # one set on a CPU, where a chunk is rendered when it is used
+        if self.ahead:
+            sets = [torch.cat([*chunks]) for chunks in sets]
+            images, ends = torch.cat(sets), [*accumulate(map(len, sets[:-1]))]
+            sets = [(images.pin_memory() if torch.cuda.is_available() else images).split(TOGETHER)]
+        stats = "image_stats" in wanted
+        batches = ((chunk, {"image_stats": image_stats(chunk)} if stats else {}) for chunk in chain(*sets))
+        return group, ends, [*batches] if self.ahead else batches
+
+    def _see(self, images: torch.Tensor, rows: Rows, wanted: frozenset[str]) -> Rows:
+        """Returns the rows with those that the wanted parts are made of; no other pass is run."""
+        images = images.to(self.classifier.device, non_blocking=True)
         if wanted & {"logits", "moments", "features", "rotation"}:
             rows["logits"], rows["features"] = self.classifier(images)
-        if "image_stats" in wanted:
-            rows["image_stats"] = image_stats(images)
         if wanted & {"rotation", "rotations"}:
             turns = [self.classifier(turned(images, turn)) for turn in ROTATIONS[1:]]
             rows |= {name: logits for name, (logits, _) in zip(ROTATED, turns, strict=True)}
@@ -185,7 +222,19 @@ class Observer(Witness):
                 rows["rotation"] = right.float().mean(dim=0)
         if "grey" in wanted:
             rows["grey"] = self.classifier(luma(images.float()).byte().expand_as(images))[0]
-        return {name: values.cpu() for name, values in rows.items()}
+        return rows
+
+    def _arrays(self, rows: Rows, wanted: frozenset[str]) -> dict[str, Arrays]:
+        """Returns the arrays of each part of a set; a GPU sums moments in float64 itself."""
+        if "moments" in wanted:
+            features = rows["features"]
+            moments = Moments.of(features if self.ahead else features.cpu().numpy())
+            covariance = torch.as_tensor(moments.covariance)
+            lower = torch.tril_indices(*covariance.shape, device=covariance.device)
+            rows |= {"mean": torch.as_tensor(moments.mean), "covariance": covariance[lower.unbind()].float()}
+        if "features" in wanted:
+            rows["features"] = rows["features"].clip(-HALF, HALF).half()
+        return {part: {name: rows[name].cpu().numpy() for name in PARTS[part]} for part in wanted}
 
     def layout(self, part: str, n: int) -> Layout:
         """Returns the type and shape of each array of one part of an observation of n images."""
@@ -198,22 +247,16 @@ class Observer(Witness):
 
 
 def missing(
-    rendering: Rendering, observer: Observer, needs: Iterable[str]
-) -> list[tuple[Witness, tuple[str, ...]]]:
-    """Returns the witnesses with missing cache entries for the set, and these parts."""
-    lacking = [
-        (witness, tuple(part for part in parts if not witness.has(part, rendering)))
-        for witness, parts in observer.witnesses(needs)
-    ]
-    return [(witness, parts) for witness, parts in lacking if parts]
-
-
-def observe(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) -> bool:
-    """Put every missing part of the observation into the cache; True if some part had to be computed."""
-    wanted = missing(rendering, observer, needs)
-    for witness, parts in wanted:
-        witness.see(rendering, parts)
-    return bool(wanted)
+    renderings: Iterable[Rendering], observer: Observer, needs: Iterable[str]
+) -> list[tuple[Witness, tuple[str, ...], list[Rendering]]]:
+    """Returns the witnesses with missing cache entries, these parts, and the sets that lack them."""
+    found = []
+    for witness, parts in observer.witnesses(needs):
+        lacking = defaultdict[tuple[str, ...], list[Rendering]](list)
+        for rendering in {each.digest: each for each in renderings}.values():
+            lacking[tuple(part for part in parts if not witness.has(part, rendering))].append(rendering)
+        found += [(witness, parts, sets) for parts, sets in lacking.items() if parts]
+    return found
 
 
 def read(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) -> Observation:
@@ -233,7 +276,10 @@ def read(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) ->
             if "referee_features" in parts:
                 found["referee_features"] = seen["referee_features"]["features"]
     if "moments" in needs:
-        found["moments"] = Moments(found["mean"], _square(found["covariance"]), len(rendering))
+        mean = found["mean"]
+        covariance = np.zeros((len(mean), len(mean)))
+        covariance[np.tril_indices(len(mean))] = found["covariance"]
+        found["moments"] = Moments(mean, covariance + np.tril(covariance, -1).T, len(rendering))
     return Observation(
         rendering.name,
         observer.name,
@@ -245,23 +291,18 @@ def read(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) ->
 
 
 def observe_all(
-    renderings: Sequence[Rendering], observer: Observer, needs: Iterable[str]
+    renderings: Sequence[Rendering], observer: Observer, needs: Iterable[str], total: Any = None
 ) -> Lazy[Observation]:
-    """Observe every set that is not in the cache yet, and return all, each read when it is used."""
-    needs = tuple(needs)
-    left = [rendering for rendering in renderings if missing(rendering, observer, needs)]
-    with progress(None, f"observe {observer.name}", sum(map(len, left)), "images") as bar:
-        for rendering in left:
-            observe(rendering, observer, needs)
-            bar.update(len(rendering))
+    """Observe sets that are not in the cache, counted in `total` or a bar; returns all, read when used."""
+    needs, images = tuple(needs), sum(map(len, renderings))
+    work = missing(renderings, observer, needs)
+    with progress(None, "observe", images, "images") if total is None else nullcontext(total) as bar:
+        bar.total += sum(len(rendering) for _, _, sets in work for rendering in sets) - images
+        for witness, parts, sets in work:
+            bar.set_description_str(f"observe {witness.name}", refresh=False)
+            for rendering, _ in witness.see(sets, parts):
+                bar.update(len(rendering))
     return Lazy(tuple(renderings), lambda rendering: read(rendering, observer, needs))
-
-
-def _square(triangle: FloatArray) -> FloatArray:
-    d = int((np.sqrt(8 * len(triangle) + 1) - 1) / 2)
-    square = np.zeros((d, d))
-    square[np.tril_indices(d)] = triangle
-    return square + np.tril(square, -1).T
 
 
 def turned(images: torch.Tensor, quarter_turns: int) -> torch.Tensor:

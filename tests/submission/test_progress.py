@@ -20,8 +20,9 @@ def test_short_work_prints_nothing(stream, monkeypatch):
     assert sys.stderr.getvalue() == ""
 
 
-def test_long_work_is_a_line_a_minute_without_a_terminal(monkeypatch):
+def test_long_work_is_a_line_now_and_then_without_a_terminal(monkeypatch):
     monkeypatch.setattr("submission.progress.PAUSE", 0)
+    monkeypatch.setattr("submission.progress.PATIENCE", 0)
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     with progress(None, "observe tiny", 30, "images") as bar:
         bar.update(20)

@@ -1,6 +1,8 @@
 """The subjects of the accuracy track: classifiers, with their meta-train sets and the sets to predict."""
 
 from collections.abc import Sequence
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from starter.observing.observation import Lazy, MetaTrain, Observation
 from starter.observing.observe import observe_all
 from starter.observing.sets import REFERENCES, PublicSets
 from submission import Competition, make_id
+from submission.progress import progress
 from submission.scoring import read_targets
 from submission.solution import write_images
 
@@ -19,9 +22,9 @@ from submission.solution import write_images
 class ClassifierSubject(Subject):
     """A classifier, whose accuracy is to be predicted, and which observes sets."""
 
-    def observe(self, renderings: Sequence[Rendering]) -> Lazy[Observation]:
-        """Returns observations of the sets, from the cache or computed."""
-        return observe_all(renderings, self.observer, self.needs)
+    def observe(self, renderings: Sequence[Rendering], total: Any = None) -> Lazy[Observation]:
+        """Returns observations of the sets, from the cache or computed; see `observe_all`."""
+        return observe_all(renderings, self.observer, self.needs, total)
 
     def meta_train(self) -> MetaTrain:
         """See `Subject`."""
@@ -55,16 +58,17 @@ def measure(
     sets = PublicSets(draft)
     accuracy: Values = {part: {} for part in labels}
     predicted = {}
-    for name in draft.subjects:
-        subject = ClassifierSubject.open(sets, name, needs, device)
-        subject.observe([sets.find(*each) for each in REFERENCES])
-        for part, truth in labels.items():
-            renderings = sets.train if part == "train" else sets.stored(part)
-            subject.observe(renderings)
-            for observation in observe_all(renderings, subject.observer, ()):
-                right = observation.predicted == truth[observation.set_name]
-                accuracy[part][make_id(name, observation.set_name)] = float(right.mean())
-                if part == "test":
-                    predicted[make_id(name, observation.set_name)] = observation.predicted
+    parts = {part: sets.train if part == "train" else sets.stored(part) for part in labels}
+    every = [*(sets.find(*each) for each in REFERENCES), *chain(*parts.values())]
+    with progress(None, "observe", len(draft.subjects) * sum(map(len, every)), "images") as total:
+        for name in draft.subjects:
+            subject = ClassifierSubject.open(sets, name, needs, device)
+            subject.observe(every, total)
+            for part, renderings in parts.items():
+                for observation in observe_all(renderings, subject.observer, ()):
+                    right = observation.predicted == labels[part][observation.set_name]
+                    accuracy[part][make_id(name, observation.set_name)] = float(right.mean())
+                    if part == "test":
+                        predicted[make_id(name, observation.set_name)] = observation.predicted
     write_images(draft.root, labels["test"], predicted)
     return accuracy, {}

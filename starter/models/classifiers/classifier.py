@@ -16,7 +16,7 @@ from starter.models.classifiers.engine import Runner, place, tell_differences
 from starter.models.classifiers.networks.network import Network, Part
 from starter.models.classifiers.specs import Spec
 from submission.arrays import FloatArray, Pixels
-from submission.errors import UnusableInput, why
+from submission.errors import UnusableInput, tell_once, why
 
 PASS = 1 << 21
 """Largest number of pixels in one pass of a network: 500 images of 64 x 64, 41 of 224 x 224."""
@@ -170,9 +170,13 @@ class Classifier:
         try:
             return self._runners[name](inputs)
         except RuntimeError as error:
-            size = " x ".join(map(str, inputs.shape[:1:-1]))
-            reason = f"cannot take {len(inputs)} images of {size} pixels: {why(error)}"
-            raise UnusableInput(f"{self} {reason}") from error
+            if len(inputs) == 1 or not isinstance(error, torch.OutOfMemoryError):
+                size = " x ".join(map(str, inputs.shape[:1:-1]))
+                reason = f"cannot take {len(inputs)} images of {size} pixels: {why(error)}"
+                raise UnusableInput(f"{self} {reason}") from error
+        tell_once(f"{self} finds too little memory on {self.device}: its batches are halved")
+        halves = [self._part(name, half) for half in inputs.chunk(2)]
+        return tuple(torch.cat(pair) for pair in zip(*halves, strict=True))
 
     def normalised(self, images: Images) -> Tensor:
         """Returns uint8 images of either layout as float32 (n, 3, h, w), channels last, on the device."""

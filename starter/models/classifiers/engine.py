@@ -137,7 +137,15 @@ def may_differ(precision: str) -> str:
 def arithmetic(engine: str, precision: str, device: str) -> str:
     """Returns the library, its version and the precision, on which the last digits of logits depend."""
     name, here = computing(engine, precision, device)
-    return f"{name} {version(name).partition('+')[0]} in {here}"
+    return f"{name} {version(name).partition('+')[0]} in {here} {float32_on(device)}".rstrip()
+
+
+def float32_on(device: str) -> str:
+    """Returns what float32 is in the convolutions of a GPU, "TF32" or "IEEE"; "" for other devices."""
+    if not device.startswith("cuda"):
+        return ""
+    rounding = torch.backends.cudnn.allow_tf32 and not torch.version.hip
+    return "TF32" if rounding and torch.cuda.get_device_capability(device) >= (8, 0) else "IEEE"
 
 
 @cache

@@ -18,8 +18,9 @@ from starter.models.classifiers.networks.small import Small
 from starter.observing.cache import Cache
 from starter.observing.image_stats import image_stats
 from starter.observing.observation import NEEDS, ROTATED
-from starter.observing.observe import PARTS, Observer, fit_rotation_head, observe, observe_all, read
+from starter.observing.observe import PARTS, Observer, fit_rotation_head, observe_all, read
 from submission.errors import UnusableInput
+from submission.progress import progress
 
 CLASSES = tuple("abcde")
 TRAIN_REF = ImageSet(
@@ -68,9 +69,15 @@ def rendering(name="s", seed=3, n=520, images=None):
     return FromRecipe(Recipe(name, seed, ops), base() if images is None else images)
 
 
-@pytest.fixture
-def observer(tmp_path):
-    return Observer(classifier(), Cache(tmp_path / "cache"))
+class Beside(Observer):
+    """Looks at sets as a GPU does."""
+
+    ahead = 2
+
+
+@pytest.fixture(params=[Observer, Beside])
+def observer(request, tmp_path):
+    return request.param(classifier(), Cache(tmp_path / "cache"))
 
 
 def seen(observer):
@@ -82,7 +89,10 @@ def entries(observer):
 
 
 def test_gives_what_computing_it_directly_gives(observer):
-    found = read(rendering(), observer, ("moments", "features", "image_stats"))
+    sets, passes = [rendering("r", n=30), rendering(), rendering("t", n=1)], []
+    observer.classifier.deployed.fc.register_forward_pre_hook(lambda _, given: passes.append(len(given[0])))
+    found = observe_all(sets, observer, ("moments", "features", "image_stats"))[1]
+    assert passes == ([551] if observer.ahead else [30, 500, 20, 1])
     images = rendering().render()
     logits, features = (values.numpy() for values in observer.classifier(images))
     assert (found.set_name, found.classifier, len(found)) == ("s", "net0", 520)
@@ -166,9 +176,9 @@ def test_views_are_logits_of_the_images_turned_and_grey(observer):
 def test_no_more_forward_passes_than_needed(observer, before, needs, passes):
     observer = observer.with_rotation_head(TRAIN_REF)
     if before:
-        observe(rendering(n=30), observer, before)
+        observe_all([rendering(n=30)], observer, before)
     start = seen(observer)
-    observe(rendering(n=30), observer, needs)
+    observe_all([rendering(n=30)], observer, needs)
     assert seen(observer) - start == 30 * passes
 
 
@@ -186,11 +196,13 @@ def test_peers_are_other_classifiers_logits_from_their_own_entries(observer):
 
 def test_a_second_time_computes_nothing(observer):
     needs = ("moments", "image_stats")
-    assert observe(rendering(), observer, needs)
+    total = progress(None, "", 2 * 520, "images")
+    observe_all([rendering()], observer, needs, total)
     before, files = seen(observer), entries(observer)
     assert before == 520
     assert {name.split("/")[0] for name in files} == {"logits", "moments", "image_stats"}
-    assert not observe(rendering(), observer, needs)
+    observe_all([rendering()], observer, needs, total)
+    assert total.n == total.total == 520
     read(rendering(), observer, needs)
     observe_all([rendering()], observer, needs)[0].images()
     assert seen(observer) == before
@@ -198,7 +210,7 @@ def test_a_second_time_computes_nothing(observer):
     bare = read(rendering(), observer)
     assert [getattr(bare, need) for need in NEEDS] == [None] * len(NEEDS)
     other = replace(observer, classifier=classifier(1))  # image statistics are shared between classifiers
-    assert observe(rendering(), other, ("image_stats",))
+    observe_all([rendering()], other, ("image_stats",))
     assert {name.split("/")[0] for name in entries(observer).keys() - files.keys()} == {"logits"}
 
 
@@ -262,12 +274,13 @@ def test_keys_change_with_all_that_an_observation_depends_on(observer):
     assert keys(renamed, rendering("t")) == one
 
 
-def test_an_interrupted_map_goes_on_to_the_same_files(tmp_path):
+def test_an_interrupted_map_goes_on_to_the_same_files(observer, tmp_path, monkeypatch):
+    monkeypatch.setattr("starter.observing.observe.TOGETHER", 520)
     sets = [rendering(f"s{i}", seed=i) for i in range(3)]
     needs = ("moments", "features", "image_stats")
-    whole = Observer(classifier(), Cache(tmp_path / "whole"))
+    whole = replace(observer, cache=Cache(tmp_path / "whole"))
     observe_all(sets, whole, needs)
-    stopped = Observer(classifier(), Cache(tmp_path / "stopped"))
+    stopped = replace(observer, classifier=classifier())
     stopped.classifier.deployed.left = 520 + 500  # in the second chunk of the second set
     with pytest.raises(KeyboardInterrupt):
         observe_all(sets, stopped, needs)

@@ -16,7 +16,7 @@ from starter.models.classifiers import Classifier
 from starter.models.classifiers.networks.small import SMALL_MEAN, SMALL_STD, Small
 from starter.models.encoders import ImageFunction
 from starter.observing.cache import Cache
-from starter.observing.observe import Observer, observe, read
+from starter.observing.observe import Observer, missing, observe_all, read
 from starter.observing.referee import BINS, Probe, Referee, calibration_error, fit_linear, packed_name
 from submission import UnusableInput
 
@@ -124,9 +124,10 @@ def test_an_observation_holds_what_its_referees_say(tmp_path):
     first = referee(tmp_path)
     second = replace(first, name="second", probe=probe(bias=-probe().bias))
     observer = Observer(classifier, Cache(tmp_path / "cache"), referees=(first, second))
-    assert observe(made(), observer, ("referee", "referee_features"))
-    assert not observe(made(), observer, ("referee", "referee_features"))
-    seen = read(made(), observer, ("referee", "referee_features"))
+    needs = ("referee", "referee_features")
+    observe_all([made()], observer, needs)
+    assert not missing([made()], observer, needs)
+    seen = read(made(), observer, needs)
     assert seen.views.keys() == {"referee:corner", "referee:second"}
     np.testing.assert_array_equal(seen.referee_features, np.float16(encode(made().render())))
     np.testing.assert_allclose(seen.referee.sum(axis=1), 1)

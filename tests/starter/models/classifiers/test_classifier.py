@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from starter.models.classifiers import Classifier, Network
+from starter.models.classifiers.engine import Runner
 from submission.errors import UnusableInput
 
 MEAN, STD = (0.5, 0.4, 0.3), (0.2, 0.25, 0.3)
@@ -89,6 +90,22 @@ def test_large_images_take_several_passes_and_small_ones_one():
     passes.clear()
     classifier(rng.integers(256, size=(500, 64, 64, 3), dtype=np.uint8))
     assert passes == [500]
+
+
+def test_a_batch_is_halved_until_the_memory_is_enough(images, monkeypatch, capsys):
+    whole, most = tiny()(images), [0, 2]
+
+    def run(runner, inputs):
+        if len(inputs) > most[-1]:
+            raise torch.OutOfMemoryError("out of memory")
+        return runner._in_pytorch(inputs, "float32")
+
+    monkeypatch.setattr(Runner, "__call__", run)
+    torch.testing.assert_close(tiny()(images), whole)
+    assert capsys.readouterr().err.count("finds too little memory on cpu: its batches are halved") == 1
+    most.pop()
+    with pytest.raises(UnusableInput, match="'t' cannot take 1 images of 6 x 8 pixels: out of memory"):
+        tiny()(images)
 
 
 def test_bfloat16_is_near_float32_and_its_head_is_exact(images):

@@ -145,6 +145,15 @@ def test_what_is_left_open_is_chosen_and_what_this_cpu_would_emulate_refused(mon
             chosen(asked, precision, "cpu")
 
 
+@pytest.mark.parametrize(("capability", "expected"), [((7, 5), "IEEE"), ((9, 0), "TF32")])
+def test_float32_of_a_gpu_is_named(monkeypatch, capability, expected):
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    assert engine.arithmetic("torch", "float32", "cuda:0").endswith(f" in float32 {expected}")
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
+    assert engine.float32_on("cuda") == "IEEE"
+    assert engine.arithmetic("torch", "float32", "cpu").endswith(" in float32")
+
+
 def test_gpus_and_machines_without_it_compute_in_pytorch_and_are_told(monkeypatch, capsys):
     assert computing("openvino", "float16", "cuda") == ("torch", "float32")
     tell_differences("openvino", "float32", "cuda")
