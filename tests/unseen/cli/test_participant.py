@@ -81,13 +81,8 @@ def test_a_method_of_ones_own_that_fails_is_told_in_one_line(folder):
     assert (result.code, result.text[-len(line) :]) == (2, line)
     assert sorted(path.name for path in folder.glob("contest/[sv]*/*")) == ["atc.csv", "atc.csv"]
     checked = run("check-method", "failing_method:Bad", check=False)
-    begun, *told = checked.text.splitlines()
-    assert (checked.code, begun, len(told)) == (
-        1,
-        "Fits failing_method:Bad to artificial sets, several times.",
-        1,
-    )
-    assert told[0].startswith("FAIL fit and predict give finite fractions: AttributeError")
+    assert (checked.code, checked.text.count("\n")) == (1, 2), "what is done, and an error once"
+    assert "\nFAIL fit and predict give finite fractions: AttributeError" in checked.text
     for command in (["predict", "contest"], ["check-method"]):
         text = run(*command, "failing_method:Bad", "--debug", check=False).text
         assert "self.mean_ = meta.target.mean()\n" in text
