@@ -23,8 +23,6 @@ from submission.table import cell
 
 PICTURED = 8
 """Number of images shown of each validation set."""
-LONGEST = 2.0
-"""End of drawn intervals, as a multiple of the largest RMSE: those of ten families can be very wide."""
 SIDE = 3.2
 """Width and height of a figure in inches."""
 
@@ -62,7 +60,6 @@ def _section(report: Report, subject: str, lines: Sequence[Line]) -> dict[str, o
     true = report.val[subject]
     outside = (true < train.min()) | (true > train.max())
     ends = [line.rmse if math.isnan(line.high) else line.high for line in mine]
-    most = max((line.rmse for line in mine), default=0.0)
     return {
         "name": subject,
         "quantity": report.competition.quantity(subject),
@@ -70,7 +67,7 @@ def _section(report: Report, subject: str, lines: Sequence[Line]) -> dict[str, o
         "lines": mine,
         "intervals": not all(math.isnan(line.low) for line in mine),
         "runs": runs,
-        "end": min(max(ends, default=0.0), LONGEST * most) or 1.0,
+        "end": max(ends, default=0.0) or 1.0,
         "predictions": [(run.method, _svg(report, run, draw_predictions)) for run in runs],
         "indicators": [
             (run.method, _svg(report, run, draw_indicator)) for run in runs if run.indicators is not None

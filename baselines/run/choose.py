@@ -208,38 +208,19 @@ def load_method(spec: str, track: str = "accuracy") -> Estimator:
             return _copied(Tabular(made, track) if is_tabular(made) else made)
         problem = no_regressor(made) or f"{name} is no method: {EXPECTED}"
     except (Exception, SystemExit) as error:
-        if hidden := _hidden(error, folder):
-            text = "is not imported, since an installed module has its name: rename that file"
-            raise UnusableInput(f"{spec}: {hidden} {text}") from error
         problem = told(error, folder.joinpath(*module.split(".")).parent)
         raise UnusableInput(f"{spec}: {problem}{_meant(error, folder)}") from error
     raise UnusableInput(f"{spec}: {problem}")
 
 
 def _meant(error: BaseException, folder: Path) -> str:
-    """Returns a question about the module or class of nearly the name that an error misses, or ""."""
+    """Returns where a module that lacks a class is, and which module or class has nearly the missing name."""
+    place = ""
     known: Iterable[str] = ()
     if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
+        place = f" in {error.obj.__file__}"  # perhaps an installed module, in place of the user's own
         known = vars(error.obj)
     elif isinstance(error, ModuleNotFoundError):
         known = [file.stem for file in folder.glob("*.py")]
     close = get_close_matches(getattr(error, "name", None) or "", known, 1)
-    return f"; did you mean {close[0]}?" if close else ""
-
-
-def _hidden(error: BaseException, folder: Path) -> Path | None:
-    """Returns the file of `folder` in whose place a failed import found an installed module, if any."""
-    if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
-        module = error.obj.__name__
-    elif isinstance(error, ImportError) and error.name:
-        module = error.name
-    else:
-        return None
-    name = module.partition(".")[0]
-    place = getattr(sys.modules.get(name), "__file__", None)
-    if place and folder.resolve() not in Path(place).resolve().parents:
-        if (folder / f"{name}.py").is_file():
-            return folder / f"{name}.py"
-        if any((folder / name).glob("*.py")):
-            return folder / name
-    return None
+    return f"{place}; did you mean {close[0]}?" if close else place

@@ -112,7 +112,7 @@ class Witness(ABC):
                         f"{rendering.name!r}: check its weights, and how many images the set has"
                     )
                 self.cache.store(part, self.key(part, rendering), found[part])
-            return rendering, found
+            return rendering, {part: found[part] for part in parts}
 
         return aside(keep, self.passes(renderings, parts), self.ahead)
 

@@ -244,7 +244,7 @@ CLASS = "from baselines import Estimator\nclass Own(Estimator):\n def _predict(s
     ("text", "word"),
     [
         ("import own_not_there", "No module named 'own_not_there'"),
-        ("Owns = 1", r"has no attribute 'Own'; did you mean Owns\?"),
+        ("Owns = 1", r"has no attribute 'Own' in .*own_a\.py; did you mean Owns\?"),
         ("class Own(", "SyntaxError"),
         ("1 / 0", r"ZeroDivisionError: division by zero \(own_a\.py:1\)$"),
         ("\nraise SystemExit(3)", r"SystemExit: 3 \(own_a\.py:2\)$"),
@@ -288,26 +288,6 @@ def test_a_file_in_the_working_folder_takes_no_modules_place(folder):
     (folder / "colorsys.py").write_text("raise RuntimeError('the wrong one')")
     sys.modules.pop("colorsys", None)
     for _ in range(2):
-        with pytest.raises(UnusableInput, match=r"colorsys\.py is not imported, since an installed module"):
+        with pytest.raises(UnusableInput, match=r"no attribute 'Own' in /.*/colorsys\.py"):
             load_method("colorsys:Own")
         assert sys.path.index(str(folder)) == len(sys.path) - 1
-
-
-@pytest.mark.parametrize("file", ["baselines.py", "baselines/own_part.py", "json.py"])
-def test_an_own_file_that_an_installed_module_hides_is_named(folder, file):
-    (folder / "methods" / file).parent.mkdir(parents=True)
-    (folder / "methods" / file).write_text("MINE = 1\n")
-    module = file.removesuffix(".py").replace("/", ".")
-    (folder / "methods" / "own_method.py").write_text(f"from {module} import MINE\n{CLASS}")
-    shown = folder / "methods" / file.partition("/own_part")[0]
-    for spec in ("own_method.py:Own", f"{module.partition('.')[0]}.py:Own"):
-        with pytest.raises(UnusableInput, match="has its name: rename that file") as caught:
-            load_method(f"methods/{spec}")
-        assert f": {shown} is not imported" in str(caught.value)
-
-
-def test_what_an_own_module_lacks_is_no_matter_of_names(folder):
-    (folder / "own_part.py").write_text("")
-    (folder / "own_method.py").write_text("from own_part import MINE\n" + CLASS)
-    with pytest.raises(UnusableInput, match="cannot import name 'MINE' from 'own_part'"):
-        load_method("own_method:Own")

@@ -42,18 +42,13 @@ def test_a_regressor_goes_from_check_to_predictions_under_names_of_its_own(folde
     assert {line.split(",")[0] for line in table.splitlines()[1:]} == {"weak", "strong", "constant"}
     head, *lines = run("runs", "contest").text.splitlines()
     assert head.split() == ["method", "score", "time", "set", "wrote", "note"]
-    scores = {f"{float(line.split(',')[5]):.2f}" for line in table.splitlines()[1:] if ",all," in line}
     found = [line.split() for line in lines]
-    assert {line[1] for line in found} < scores, "scores are rounded as in every table"
-    assert [float(line[1]) for line in found] == sorted(float(line[1]) for line in found)
-    strong, reported = (
-        [line[4:] for line in found if line[0] == "strong" and (line[-1] == "alphas") == each]
-        for each in (True, False)
-    )
-    assert (strong, reported) == (
-        [["ridge__alpha=100.0", "strong.csv", "two", "alphas"]],
-        [["ridge__alpha=100.0"]],
-    )
+    rounded = {f"{float(line.split(',')[5]):.2f}" for line in table.splitlines()[1:]}
+    assert {score for _, score, *_ in found} < rounded, "as in every table"
+    assert [float(score) for _, score, *_ in found] == sorted(float(score) for _, score, *_ in found)
+    assert ["StandardScaler+Ridge(alpha=100.0)", "submissions/strong.csv", "two", "alphas"] in [
+        line[4:] for line in found
+    ]
 
 
 def test_what_comes_next_is_told_and_runs(folder):
@@ -86,20 +81,15 @@ def test_a_method_of_ones_own_that_fails_is_told_in_one_line(folder):
     assert (result.code, result.text[-len(line) :]) == (2, line)
     assert sorted(path.name for path in folder.glob("contest/[sv]*/*")) == ["atc.csv", "atc.csv"]
     checked = run("check-method", "failing_method:Bad", check=False)
-    begun, *told = checked.text.splitlines()
-    assert (checked.code, begun, len(told)) == (
-        1,
-        "Fits failing_method:Bad to artificial sets, several times.",
-        1,
-    )
-    assert told[0].startswith("FAIL fit and predict give finite fractions: AttributeError")
+    assert (checked.code, checked.text.count("AttributeError")) == (1, 1), "an error is told once"
+    assert "FAIL fit and predict give finite fractions: AttributeError" in checked.text.splitlines()[-1]
     for command in (["predict", "contest"], ["check-method"]):
         text = run(*command, "failing_method:Bad", "--debug", check=False).text
         assert "self.mean_ = meta.target.mean()\n" in text
     Path("needy_method.py").write_text(FAILING.replace("needs = ()", 'needs = "moments"'))
     for command in (["predict", "contest"], ["check-method"]):
         result = run(*command, "needy_method:Bad", check=False)
-        told = result.text.startswith("error: needy_method:Bad: Bad: needs must be a tuple")
+        told = "error: needy_method:Bad: Bad: needs must be a tuple" in result.text
         assert (result.code, told) == (2, True)
 
 
