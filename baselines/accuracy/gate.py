@@ -20,8 +20,12 @@ WIDTH = 0.02
 """Error, a fraction, below which the loss is about quadratic, and above which it is about linear."""
 RIDGE = 0.00075
 """Penalty on the mean square of the gate's weights."""
-VOTES = ("classifier", "agreement_adapted", "both")
-"""Estimates in the median against COTT; without a referee the classifier's regression stands alone."""
+POOR = 2.0
+"""The classifier's own regression has no vote if its median error is so many times that of both networks'."""
+WITHOUT_REFEREE = ("classifier",)
+WITH_REFEREE = ("classifier", "agreement_adapted", "both")
+WITHOUT_CLASSIFIER = ("agreement", "both")
+"""Estimates in the median against COTT, by what there is and how good it is (`votes_of`)."""
 Named = Mapping[str, FloatArray]
 """Estimates of m sets, or their errors, by name, (m,) each."""
 
@@ -46,21 +50,22 @@ class Scale:
 
 @dataclass(frozen=True)
 class Gate:
-    """The weight of COTT, a function of a set's row (`Scale.rows`)."""
+    """The weight of COTT, a function of a set's row (`Scale.rows`), and who votes against it."""
 
     weights: FloatArray  # intercept and weights of the log-odds of COTT's share, (1 + p,)
+    votes: tuple[str, ...]
 
     @classmethod
-    def fit(cls, rows: FloatArray, errors: Named) -> "Gate":
+    def fit(cls, rows: FloatArray, errors: Named, votes: tuple[str, ...]) -> "Gate":
         """Returns the gate with the smallest `loss`, by the rows (m, 1 + p) and errors of m sets."""
-        given = (rows, errors["cott"], median(errors))
+        given = (rows, errors["cott"], median_of(errors, votes))
         best = minimize(loss, np.zeros(rows.shape[1]), args=given, jac=True, method="L-BFGS-B")
-        return cls(best.x)
+        return cls(best.x, votes)
 
     def mix(self, rows: FloatArray, estimates: Named) -> FloatArray:
         """Returns the weighed means (m,) of COTT and the median by rows (m, 1 + p), or their errors."""
         share = expit(rows @ self.weights)
-        return share * estimates["cott"] + (1 - share) * median(estimates)
+        return share * estimates["cott"] + (1 - share) * median_of(estimates, self.votes)
 
 
 def loss(
@@ -82,9 +87,17 @@ def loss(
     return float(value), gradient
 
 
-def median(estimates: Named) -> FloatArray:
-    """Returns the median (m,) of the estimates that vote."""
-    return np.median([estimates[name] for name in VOTES if name in estimates], axis=0)
+def votes_of(errors: Named) -> tuple[str, ...]:
+    """Returns who votes, by the errors on left-out sets."""
+    if "both" not in errors:
+        return WITHOUT_REFEREE
+    alone, both = (np.median(np.abs(errors[name])) for name in ("classifier", "both"))
+    return WITHOUT_CLASSIFIER if alone > POOR * both else WITH_REFEREE
+
+
+def median_of(estimates: Named, names: tuple[str, ...]) -> FloatArray:
+    """Returns the median (m,) of the named estimates of each set."""
+    return np.median([estimates[name] for name in names], axis=0)
 
 
 def at(estimates: Named, rows: IntArray | BoolArray) -> Named:

@@ -10,7 +10,8 @@
 6. Blocks of operations are left out in turn, so that each estimate has an error on sets of operations that
    its regressions have not seen.
 7. A gate learns from these errors how much COTT counts beside the median of the regressions and the referee's
-   agreement, by signs of the set that say whether it has few classes or is distorted (`gate.py`).
+   agreement, by signs of the set that say whether it has few classes or is distorted (`gate.py`). The
+   classifier's own regression has no vote where it is poor.
 8. The prediction is the mean of COTT and the median that the gate weighs.
 9. Intervals come from the errors of the gates and regressions that were fitted without a block.
 """
@@ -25,7 +26,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from baselines.accuracy.evidence import TINY, Reader, Reading
-from baselines.accuracy.gate import Gate, Named, Scale, at
+from baselines.accuracy.gate import Gate, Named, Scale, at, votes_of
 from baselines.contract.estimator import Estimator
 from baselines.contract.families import blocks
 from baselines.contract.intervals import CrossConformal, Remoteness
@@ -151,9 +152,10 @@ class Gated(Estimator):
         self.regressions_ = fit_regressions(examples)
         self.scale_ = Scale.of(examples.signs)
         rows = self.scale_.rows(examples.signs)
-        self.gate_ = Gate.fit(rows, errors)
+        votes = votes_of(errors)
+        self.gate_ = Gate.fit(rows, errors, votes)
 
-        gates = [Gate.fit(rows[~each.inside], at(errors, ~each.inside)) for each in left_out]
+        gates = [Gate.fit(rows[~each.inside], at(errors, ~each.inside), votes) for each in left_out]
         self._left_out = [(each.regressions, gate) for each, gate in zip(left_out, gates, strict=True)]
         self._residuals = [
             np.abs(gate.mix(rows[each.sets], at(each.errors, each.sets)))
@@ -209,7 +211,7 @@ class Gated(Estimator):
         self.reader_ = Reader(**state["reader"])
         self.regressions_ = {name: Regression(**each) for name, each in state["regressions"].items()}
         self.scale_ = Scale(**state["scale"])
-        self.gate_ = Gate(**state["gate"])
+        self.gate_ = Gate(state["gate"]["weights"], tuple(state["gate"]["votes"]))
 
 
 def _labelled(

@@ -41,6 +41,7 @@ def folder(weights, tmp_path, monkeypatch):
     monkeypatch.setattr("starter.models.classifiers.train.train", shorter)
     monkeypatch.setattr("starter.models.classifiers.networks.small.EPOCHS", 1)
     monkeypatch.setattr("starter.models.classifiers.networks.small.STEPS", 1)
+    monkeypatch.setattr("unseen.cli.participant.DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
     monkeypatch.setattr("starter.contest.build.build", smaller)
     monkeypatch.setattr("unseen.api.contest.make", smaller)
     monkeypatch.setattr(gscore, "OOD_BASELINES", {name: OOD_BASELINES[name] for name in OOD_METHODS})

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 DEFAULT = {
     "accuracy": (
         *("constant", "confscore", "entropy", "atc", "fd", "rotation", "cott", "nuclear", "agreement"),
-        *("stack", "gated"),
+        *("ora-a", "stack", "gated"),
     ),
     "ood": (
         *("constant", "confident", "auto-eval", "gscore-kmeans", "gscore-gmm-w", "gscore-ude-w"),

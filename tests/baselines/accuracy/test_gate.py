@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 from scipy.optimize import check_grad
 from scipy.special import expit
 
-from baselines.accuracy.gate import VOTES, Gate, Scale, loss
+from baselines.accuracy.gate import (
+    WITH_REFEREE,
+    WITHOUT_CLASSIFIER,
+    WITHOUT_REFEREE,
+    Gate,
+    Scale,
+    loss,
+    votes_of,
+)
 
 
 def test_the_gate_learns_which_estimate_to_believe():
@@ -16,7 +24,7 @@ def test_the_gate_learns_which_estimate_to_believe():
     believed = numbers[:, 1] > 0
     estimates = {"cott": np.where(believed, truth, 0.5), "classifier": np.where(believed, 0.5, truth)}
     errors = {name: values - truth for name, values in estimates.items()}
-    gate = Gate.fit(numbers, errors)
+    gate = Gate.fit(numbers, errors, WITHOUT_REFEREE)
     clear = np.abs(numbers[:, 1]) > 0.5
     assert np.abs(gate.mix(numbers, estimates) - truth)[clear].mean() < 0.05
 
@@ -35,10 +43,10 @@ def test_the_loss_is_the_papers_and_its_gradient_is_its_slope():
 @given(st.integers(0, 10_000), st.integers(1, 6))
 def test_the_answer_lies_between_cott_and_the_median_of_those_that_vote(seed, m):
     rng = np.random.default_rng(seed)
-    estimates = {name: rng.random(m) for name in ("cott", "agreement", *VOTES)}
-    for votes in (VOTES, ("classifier",)):
+    estimates = {name: rng.random(m) for name in ("cott", "agreement", *WITH_REFEREE)}
+    for votes in (WITH_REFEREE, WITHOUT_REFEREE, WITHOUT_CLASSIFIER):
         known = {name: estimates[name] for name in ("cott", *votes)}
-        found = Gate(rng.normal(size=3) * 10).mix(rng.normal(size=(m, 3)), known)
+        found = Gate(rng.normal(size=3) * 10, votes).mix(rng.normal(size=(m, 3)), known)
         median = np.median([estimates[name] for name in votes], axis=0)
         ends = np.sort([estimates["cott"], median], axis=0)
         assert (ends[0] - 1e-12 <= found).all()
@@ -49,3 +57,10 @@ def test_signs_are_cut_three_deviations_from_the_mean():
     signs = np.array([[0.0, 5.0], [2.0, 5.0]])
     rows = Scale.of(signs).rows(np.array([[2.0, 5.0], [9.0, 4.0]]))
     assert rows.tolist() == [[1, 1, 0], [1, 3, -3]]
+
+
+def test_a_poor_regression_of_the_classifier_has_no_vote():
+    errors = {name: np.array([0.1, -0.1, 0.3]) for name in ("cott", "agreement", *WITH_REFEREE)}
+    assert votes_of(errors) == votes_of({**errors, "classifier": np.array([0.19, -0.19, 9])}) == WITH_REFEREE
+    assert votes_of({**errors, "classifier": np.array([0.21, -0.21, 0.1])}) == WITHOUT_CLASSIFIER
+    assert votes_of({name: errors[name] for name in ("cott", "classifier")}) == WITHOUT_REFEREE

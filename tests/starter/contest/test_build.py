@@ -137,7 +137,7 @@ def interrupt_after(calls, function):
 def test_a_base_too_small_for_the_sets_is_refused_before_anything_is_made(settings, tmp_path):
     asked = settings(set_size=2000)
     for act in (lambda: build(tmp_path / "contest", asked), lambda: dry_run(asked)):
-        with pytest.raises(UnusableInput, match="2,000 are asked for a set: use set_size"):
+        with pytest.raises(UnusableInput, match="of 2,000 each: use set_size 1000"):
             act()
     assert not (tmp_path / "contest/public").exists()
 
