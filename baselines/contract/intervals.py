@@ -119,10 +119,10 @@ CONSTANTS = Constants(turn=0.56, floor=0.004, apart=0.16, turning=0.46, moved=0.
 WITH_META_TRAIN = CONSTANTS._replace(apart=0.08)
 """Those of an estimate that has learnt from meta-train sets, whose errors are half as large."""
 
-DOWN, UP = 0.5, 1.0
-"""Number of standard deviations from the estimate to the bounds that verdicts and alarms go by."""
-APART_UP = 1.2
-"""Factor of `apart` for the upper bound, in which neither features nor the gap count: they tell of falls."""
+LEAST = 0.5
+"""Number of standard deviations from the estimate to the bound that "no" and possible alarms go by."""
+DOWN, UP = 1.1, 0.6
+"""How many times as far as those of an interval the ends of a range lie from the estimate."""
 
 
 class Signs(NamedTuple):
@@ -134,6 +134,7 @@ class Signs(NamedTuple):
     sampling: float  # standard deviation of both accuracies by the numbers of images
     distance: float  # of confidences (`Shift`)
     moved: float  # distance of features (`Shift`)
+    label_shift: float  # the accuracy if nothing but class shares has shifted; no set lies surely below
 
 
 def judged(signs: Signs, constants: Constants = CONSTANTS) -> tuple[FloatArray, FloatArray]:
@@ -151,19 +152,26 @@ def judged(signs: Signs, constants: Constants = CONSTANTS) -> tuple[FloatArray, 
 
 
 def interval(
-    readings: Sequence[Signs], level: float, constants: Constants = CONSTANTS, times: float = 1.0
+    readings: Sequence[Signs], level: float, constants: Constants = CONSTANTS, promised: bool = True
 ) -> tuple[float, float, float]:
-    """Returns estimate, low and high of a set: the mean of its readings, and the range that spans all."""
-    middle, error = judged(Signs(*np.array(readings).T), constants)
-    reach = times * norm.ppf((1 + level) / 2) * error
-    low, high = np.clip([(middle - reach).min(), (middle + reach).max()], 0, 1).tolist()
+    """Returns estimate, low and high of a set: the mean of its readings, and the interval that spans all.
+
+    If none is promised it is a range, whose upper end is near enough for alarms: neither features nor the
+    gap count there, since they tell of falls. It is never below what label shift alone would leave.
+    """
+    signs = Signs(*np.array(readings).T)
+    middle, error = judged(signs, constants)
+    down = up = norm.ppf((1 + level) / 2)
+    above = error
+    if not promised:
+        down, up = DOWN * down, UP * up
+        above = judged(signs, constants._replace(turning=0.0, moved=0.0))[1]
+    highest = np.maximum(middle + up * above, signs.label_shift).max()
+    low, high = np.clip([(middle - down * error).min(), highest], 0, 1).tolist()
     return float(middle.mean()), low, high
 
 
-def bounds(readings: Sequence[Signs], constants: Constants = CONSTANTS) -> tuple[float, float]:
-    """Returns the accuracies that a set's is held to lie above and below, each by itself, for verdicts."""
-    signs = Signs(*np.array(readings).T)
-    middle, below = judged(signs, constants)
-    above = judged(signs, constants._replace(apart=APART_UP * constants.apart, turning=0.0, moved=0.0))[1]
-    least, most = np.clip([(middle - DOWN * below).min(), (middle + UP * above).max()], 0, 1).tolist()
-    return least, most
+def least_of(readings: Sequence[Signs], constants: Constants = CONSTANTS) -> float:
+    """Returns the accuracy that a set's is held to lie above, for verdicts and alarms."""
+    middle, error = judged(Signs(*np.array(readings).T), constants)
+    return float(max((middle - LEAST * error).min(), 0.0))

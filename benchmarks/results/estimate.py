@@ -21,8 +21,9 @@ from pages import merge, record
 from scipy.optimize import minimize
 
 from baselines.accuracy.shift import divided
-from baselines.contract.intervals import CONSTANTS, FAR, Constants, Signs, bounds, interval, judged
+from baselines.contract.intervals import CONSTANTS, FAR, Constants, Signs, interval, judged, least_of
 from starter.observing.observation import Observation
+from unseen.estimation.estimates import INSIDE
 from unseen.estimation.fitted import CENTRES, Fitted
 from unseen.estimation.from_logits import with_features
 from unseen.estimation.images import Asked, estimate_sets
@@ -37,6 +38,8 @@ LIMITS = (0.6, 0.7, 0.8, 0.9)
 PULL = 1e-3
 """How strongly the constants' logarithms are held at those of today."""
 WAYS = ("logits", "features")
+SOME = range(1, 5)
+"""Numbers of classes of the sets of few classes."""
 IMAGES = ("resnet56", "resnet56_peer", "repvgg_a0")
 """The networks of --images."""
 
@@ -52,13 +55,31 @@ class Line:
     labelled: float
     truth: float
     outside: float
+    promised: bool
+
+
+def with_few_classes(case: shifts.Case) -> dict[tuple[str, str], shifts.Look]:
+    """A case's sets, and parts of these of one to four classes."""
+    rng, sets = np.random.default_rng(0), dict(case.sets)
+    if case.labelled.labels.max() < 2 * max(SOME) - 1:
+        return sets
+    for i, ((family, name), look) in enumerate(case.sets.items()):
+        for count in SOME if family == "none" else (SOME[i % len(SOME)],):
+            rows = shifts.few_classes(look.labels, rng, count)
+            part = shifts.Look(look.logits[rows], look.features[rows], look.labels[rows])
+            if len(rows) >= 20 and family not in UNKNOWABLE:
+                sets[
+                    "one to four classes" if family == "none" else "the same, shifted", f"{name} {count}"
+                ] = part
+    return sets
 
 
 def read(cases: Iterable[shifts.Case]) -> list[Line]:
     """Each set as it is read from logits, and with features."""
     lines = []
     for case in cases:
-        looks = [case.labelled, *case.sets.values()]
+        cut = with_few_classes(case)
+        looks = [case.labelled, *cut.values()]
         seen = [
             Observation(f"{i}", case.model, np.float32(x.logits), features=np.float32(x.features))
             for i, x in enumerate(looks)
@@ -66,14 +87,14 @@ def read(cases: Iterable[shifts.Case]) -> list[Line]:
         bare = [Observation(each.set_name, case.model, each.logits) for each in seen]
         for way, (source, *sets) in zip(WAYS, (bare, with_features(seen)), strict=True):
             fitted = Fitted.of(source, case.labelled.labels, (*CENTRES, "cott"))
-            for (family, _), look, each in zip(case.sets, looks[1:], sets, strict=True):
+            for (family, _), look, each in zip(cut, looks[1:], sets, strict=True):
                 _, shift, signs = fitted.read(each)
                 readings = (signs,)
                 if shift.scale != 1:
                     readings = (signs, fitted.read(divided(each, shift.scale))[2])
-                lines.append(
-                    Line(case.task, family, way, readings, fitted.accuracy, look.accuracy, shift.outside)
-                )
+                promised = way == "features" and shift.scale == 1 and shift.outside <= INSIDE
+                known = fitted.accuracy, look.accuracy, shift.outside, promised
+                lines.append(Line(case.task, family, way, readings, *known))
         print(case.task, case.model, flush=True)
     return lines
 
@@ -113,11 +134,10 @@ def estimates(lines: list[Line]) -> pd.DataFrame:
         constants = fitted_constants([line for line in lines if line.family != family])
         for line in lines:
             if line.family == family:
-                found = interval(line.signs, LEVEL, constants)
+                found = interval(line.signs, LEVEL, constants, line.promised)
                 row = dict(zip(("estimate", "low", "high"), found, strict=True))
-                least, most = bounds(line.signs, constants)
                 open_below = line.outside > FAR or len(line.signs) > 1
-                row |= {"least": 0.0 if open_below else least, "most": most, **vars(line)}
+                row |= {"least": 0.0 if open_below else least_of(line.signs, constants), **vars(line)}
                 rows.append(row)
     found = pd.DataFrame(rows)
     found["holds"] = found.truth.between(found.low - 1e-9, found.high + 1e-9)
@@ -149,7 +169,7 @@ def summary(found: pd.DataFrame) -> list[dict[str, object]]:
         reach = np.quantile(group.error.abs(), LEVEL)
         same = np.minimum(group.estimate + reach, 1) - np.maximum(group.estimate - reach, 0)
         bar = group.labelled - MARGIN
-        said, no, fell = group.most < bar, group.least > bar, group.truth < bar
+        said, no, fell = group.high < bar, group.least > bar, group.truth < bar
         lines.append(
             {
                 "from": way,
@@ -170,7 +190,7 @@ def alarms(found: pd.DataFrame) -> list[dict[str, object]]:
     """The share of alarms 5 points or more above a limit, and that of none 10 or more below it."""
     lines = []
     for way, group in found.groupby("way", sort=False):
-        for name, value in (("certain", "most"), ("likely", "estimate"), ("possible", "least")):
+        for name, value in (("certain", "high"), ("likely", "estimate"), ("possible", "least")):
             false, missed = [], []
             for limit in LIMITS:
                 told = group[value] < limit
@@ -198,7 +218,7 @@ def of_images(count: int = 24) -> pd.DataFrame:
                 {"family": family, "holds": each.low <= truth <= each.high, "width": each.high - each.low}
             )
             rows[-1] |= {"error": each.accuracy - truth, "set": each.name, "network": name, "way": "images"}
-            rows[-1] |= {"estimate": each.accuracy, "least": each.least, "most": each.most, "truth": truth}
+            rows[-1] |= {"estimate": each.accuracy, "least": each.least, "high": each.high, "truth": truth}
             rows[-1] |= {
                 "fallen": each.fallen,
                 "fell": truth < found.accuracy - MARGIN,
