@@ -27,6 +27,7 @@ from unseen.estimation.estimates import INSIDE
 from unseen.estimation.fitted import CENTRES, Fitted
 from unseen.estimation.from_logits import with_features
 from unseen.estimation.images import Asked, estimate_sets
+from unseen.estimation.stream import SMALLEST
 
 LEVEL, MARGIN = 0.9, 0.05
 FITTED = 0.95
@@ -38,8 +39,8 @@ LIMITS = (0.6, 0.7, 0.8, 0.9)
 PULL = 1e-3
 """How strongly the constants' logarithms are held at those of today."""
 WAYS = ("logits", "features")
-SOME = range(1, 5)
-"""Numbers of classes of the sets of few classes."""
+SOME, CLEAN, SHIFTED = range(1, 5), "one to four classes", "the same, shifted"
+"""Numbers of classes of sets of few classes, and the names of their families."""
 IMAGES = ("resnet56", "resnet56_peer", "repvgg_a0")
 """The networks of --images."""
 
@@ -59,18 +60,14 @@ class Line:
 
 
 def with_few_classes(case: shifts.Case) -> dict[tuple[str, str], shifts.Look]:
-    """A case's sets, and parts of these of one to four classes."""
+    """A case's sets, and, of eight classes or more, parts of these with one to four."""
     rng, sets = np.random.default_rng(0), dict(case.sets)
-    if case.labelled.labels.max() < 2 * max(SOME) - 1:
-        return sets
     for i, ((family, name), look) in enumerate(case.sets.items()):
-        for count in SOME if family == "none" else (SOME[i % len(SOME)],):
+        some, part = (SOME, CLEAN) if family == "none" else (SOME[i % 4 : i % 4 + 1], SHIFTED)
+        for count in some if case.labelled.logits.shape[1] >= 8 and family not in UNKNOWABLE else ():
             rows = shifts.few_classes(look.labels, rng, count)
-            part = shifts.Look(look.logits[rows], look.features[rows], look.labels[rows])
-            if len(rows) >= 20 and family not in UNKNOWABLE:
-                sets[
-                    "one to four classes" if family == "none" else "the same, shifted", f"{name} {count}"
-                ] = part
+            if SMALLEST <= len(rows) < len(look.labels):
+                sets[part, f"{name}, {count}"] = shifts.Look(*(x[rows] for x in vars(look).values()))
     return sets
 
 
