@@ -121,8 +121,9 @@ WITH_META_TRAIN = CONSTANTS._replace(apart=0.08)
 
 LEAST = 0.5
 """Number of standard deviations from the estimate to the bound that "no" and possible alarms go by."""
-DOWN, UP = 1.1, 0.6
-"""How many times as far as those of an interval the ends of a range lie from the estimate."""
+WIDER, NEARER = 1.1, 0.6
+"""How many times as far as an interval's the ends of a range lie from the estimate, and the upper of a far
+set: alarms need it near, and neither features nor the gap count, since they tell of falls."""
 
 
 class Signs(NamedTuple):
@@ -152,26 +153,24 @@ def judged(signs: Signs, constants: Constants = CONSTANTS) -> tuple[FloatArray, 
 
 
 def interval(
-    readings: Sequence[Signs], level: float, constants: Constants = CONSTANTS, promised: bool = True
+    readings: Sequence[Signs], level: float, constants: Constants, promised: bool, far: bool
 ) -> tuple[float, float, float]:
     """Returns estimate, low and high of a set: the mean of its readings, and the interval that spans all.
 
-    If none is promised it is a range, whose upper end is near enough for alarms: neither features nor the
-    gap count there, since they tell of falls. It is never below what label shift alone would leave.
+    If none is promised it is a range. Its upper end is never below what label shift alone would leave.
     """
     signs = Signs(*np.array(readings).T)
     middle, error = judged(signs, constants)
-    down = up = norm.ppf((1 + level) / 2)
-    above = error
-    if not promised:
-        down, up = DOWN * down, UP * up
-        above = judged(signs, constants._replace(turning=0.0, moved=0.0))[1]
-    highest = np.maximum(middle + up * above, signs.label_shift).max()
-    low, high = np.clip([(middle - down * error).min(), highest], 0, 1).tolist()
+    reach = norm.ppf((1 + level) / 2)
+    below = above = (1.0 if promised else WIDER) * reach * error
+    if far:
+        above = NEARER * reach * judged(signs, constants._replace(turning=0.0, moved=0.0))[1]
+    highest = np.maximum(middle + above, signs.label_shift).max()
+    low, high = np.clip([(middle - below).min(), highest], 0, 1).tolist()
     return float(middle.mean()), low, high
 
 
-def least_of(readings: Sequence[Signs], constants: Constants = CONSTANTS) -> float:
+def least_of(readings: Sequence[Signs], constants: Constants) -> float:
     """Returns the accuracy that a set's is held to lie above, for verdicts and alarms."""
     middle, error = judged(Signs(*np.array(readings).T), constants)
     return float(max((middle - LEAST * error).min(), 0.0))

@@ -131,7 +131,7 @@ def estimates(lines: list[Line]) -> pd.DataFrame:
         constants = fitted_constants([line for line in lines if line.family != family])
         for line in lines:
             if line.family == family:
-                found = interval(line.signs, LEVEL, constants, line.promised)
+                found = interval(line.signs, LEVEL, constants, line.promised, line.outside > FAR)
                 row = dict(zip(("estimate", "low", "high"), found, strict=True))
                 open_below = line.outside > FAR or len(line.signs) > 1
                 row |= {"least": 0.0 if open_below else least_of(line.signs, constants), **vars(line)}

@@ -145,7 +145,7 @@ class Fitted:
         open_below = self.tied >= TIED or outside > FAR or shift.scale != 1
         promised = self.supported and not open_below and outside <= (FAR if self.meta_train else INSIDE)
         readings = [signs] if shift.scale == 1 else [signs, self.read(divided(seen, shift.scale))[2]]
-        accuracy, low, high = self._interval(readings, asked.level, promised)
+        accuracy, low, high = self._interval(readings, asked.level, promised, outside > FAR)
         least = 0.0 if open_below else least_of(readings, self.constants)
         verdict = fallen(least, high, self.accuracy - asked.margin)
         return SetEstimate(
@@ -167,10 +167,10 @@ class Fitted:
         )
 
     def _interval(
-        self, readings: Sequence[Signs], level: float, promised: bool
+        self, readings: Sequence[Signs], level: float, promised: bool, far: bool
     ) -> tuple[float, float, float]:
         """Returns the estimate of a set and its interval, [0, 1] if nothing tells right from wrong."""
-        accuracy, low, high = interval(readings, level, self.constants, promised)
+        accuracy, low, high = interval(readings, level, self.constants, promised, far)
         known = self.source.observation
         if not (self.meta_train or known.peers or np.ptp(confidence_log_odds(known))):
             return accuracy, 0.0, 1.0
