@@ -15,11 +15,9 @@ from submission.arrays import FloatArray, IntArray
 
 PARTS = 8
 """Number of parts of the labelled images whose distances tell what is usual."""
-LOG_SCALE = np.log(1000)
-"""Largest logarithm of a scale."""
-FITS, FITS_SAME_SHARES = 0.75, 1.5
-"""How near to the labelled confidences scaled ones must come, times the usual distance: nearer if the classes
-are predicted in other shares, as no scale explains."""
+LOG_SCALE, FITS, FITS_SAME_SHARES = np.log(1000), 0.75, 1.5
+"""Largest logarithm of a scale, and how many usual distances scaled confidences may be from labelled ones:
+fewer if classes are predicted in other shares, which no scale explains."""
 DRAWS, BEYOND = 100, 5
 """Number of random splits of all images, and how many of their standard deviations are beyond chance."""
 TINY = 1e-9

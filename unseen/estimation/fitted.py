@@ -16,7 +16,6 @@ from baselines.contract.intervals import (
     CONSTANTS,
     FAR,
     WITH_META_TRAIN,
-    Constants,
     Remoteness,
     Signs,
     interval,
@@ -111,11 +110,6 @@ class Fitted:
         features = self.source.observation.features
         return features is not None and bool(np.ptp(features))
 
-    @property
-    def constants(self) -> Constants:
-        """The constants of the intervals."""
-        return WITH_META_TRAIN if self.meta_train else CONSTANTS
-
     @cached_property
     def tied(self) -> float:
         """The share of the labelled images whose confidence is the largest one, where several have it."""
@@ -145,8 +139,11 @@ class Fitted:
         open_below = self.tied >= TIED or outside > FAR or shift.scale != 1
         promised = self.supported and not open_below and outside <= (FAR if self.meta_train else INSIDE)
         readings = [signs] if shift.scale == 1 else [signs, self.read(divided(seen, shift.scale))[2]]
-        accuracy, low, high = self._interval(readings, asked.level, promised, outside > FAR)
-        least = 0.0 if open_below else least_of(readings, self.constants)
+        constants = WITH_META_TRAIN if self.meta_train else CONSTANTS
+        accuracy, low, high = interval(readings, asked.level, constants, promised, outside > FAR)
+        low = 0.0 if self.tied == 1 and not (self.meta_train or seen.peers) else low
+        high = 1.0 if self.tied >= TIED else high
+        least = 0.0 if open_below else least_of(readings, constants)
         verdict = fallen(least, high, self.accuracy - asked.margin)
         return SetEstimate(
             name=seen.set_name,
@@ -165,16 +162,6 @@ class Fitted:
             methods=methods,
             remarks=tuple(self._remarks(seen, shift, outside)),
         )
-
-    def _interval(
-        self, readings: Sequence[Signs], level: float, promised: bool, far: bool
-    ) -> tuple[float, float, float]:
-        """Returns the estimate of a set and its interval, [0, 1] if nothing tells right from wrong."""
-        accuracy, low, high = interval(readings, level, self.constants, promised, far)
-        known = self.source.observation
-        if not (self.meta_train or known.peers or np.ptp(confidence_log_odds(known))):
-            return accuracy, 0.0, 1.0
-        return accuracy, low, 1.0 if self.tied >= TIED else high
 
     def read(self, seen: Observation) -> tuple[Mapping[str, float], Shift, Signs]:
         """Returns each method's estimate for a set as its logits are, its shift, and the interval's signs."""
