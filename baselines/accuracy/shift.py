@@ -15,9 +15,9 @@ from submission.arrays import FloatArray, IntArray
 
 PARTS = 8
 """Number of parts of the labelled images whose distances tell what is usual."""
-LOG_SCALE, FITS = np.log(1000), 0.75
-"""Largest logarithm of a scale, and how near to the labelled confidences scaled ones must come: a share of
-the usual distance."""
+LOG_SCALE, FITS, FITS_SAME_SHARES = np.log(1000), 0.75, 1.5
+"""Largest logarithm of a scale, and how many usual distances scaled confidences may be from labelled ones:
+fewer if classes are predicted in other shares, which no scale explains."""
 DRAWS, BEYOND = 100, 5
 """Number of random splits of all images, and how many of their standard deviations are beyond chance."""
 TINY = 1e-9
@@ -80,7 +80,7 @@ class Labelled:
             distance=float(self._distances(slice(None), weights, confidences, None)[0]),
             moved=float(np.sqrt(max(moved, 0.0))),
             outside=ratio,
-            scale=self._scale(some, weights, usual[0]),
+            scale=self._scale(some, weights, usual[0], other) if found[0] > FAR * usual[0] else 1.0,
         )
 
     def _usual(self, n: int) -> FloatArray:
@@ -109,19 +109,18 @@ class Labelled:
             moved = frechet_distance(_moments(own[rows], weights[rows]), Moments.of(features))
         return np.array([apart / max(known.std(), TINY), moved if moved > TINY else 0.0])
 
-    def _scale(self, seen: Observation, weights: FloatArray, usual: float) -> float:
-        """Returns the factor without which far confidences fit the labelled ones (`FITS`); 1 without one."""
+    def _scale(self, seen: Observation, weights: FloatArray, usual: float, other: bool) -> float:
+        """Returns the factor without which confidences fit the weighted labelled ones; 1 without one."""
 
         def distance(log_scale: float) -> float:
             confidences = confidence_log_odds(divided(seen, np.exp(log_scale)))
             return float(self._distances(slice(None), weights, confidences, None)[0])
 
-        if distance(0) <= FAR * usual:
-            return 1.0
         found = minimize_scalar(
             distance, bounds=(-LOG_SCALE, LOG_SCALE), method="bounded", options={"xatol": 0.01}
         )
-        return float(np.exp(found.x)) if found.fun < FITS * usual else 1.0
+        fits = FITS if other else FITS_SAME_SHARES
+        return float(np.exp(found.x)) if found.fun < fits * usual else 1.0
 
 
 def other_shares(predicted: IntArray, known: IntArray, classes: int) -> bool:

@@ -119,10 +119,11 @@ CONSTANTS = Constants(turn=0.56, floor=0.004, apart=0.16, turning=0.46, moved=0.
 WITH_META_TRAIN = CONSTANTS._replace(apart=0.08)
 """Those of an estimate that has learnt from meta-train sets, whose errors are half as large."""
 
-DOWN, UP = 0.5, 1.0
-"""Number of standard deviations from the estimate to the bounds that verdicts and alarms go by."""
-APART_UP = 1.2
-"""Factor of `apart` for the upper bound, in which neither features nor the gap count: they tell of falls."""
+LEAST = 0.5
+"""Number of standard deviations from the estimate to the bound that "no" and possible alarms go by."""
+WIDER, NEARER = 1.1, 0.6
+"""How many times as far as an interval's the ends of a range lie from the estimate, and the upper of a far
+set: alarms need it near, and neither features nor the gap count, since they tell of falls."""
 
 
 class Signs(NamedTuple):
@@ -134,6 +135,7 @@ class Signs(NamedTuple):
     sampling: float  # standard deviation of both accuracies by the numbers of images
     distance: float  # of confidences (`Shift`)
     moved: float  # distance of features (`Shift`)
+    label_shift: float  # the accuracy if nothing but class shares has shifted; no set lies surely below
 
 
 def judged(signs: Signs, constants: Constants = CONSTANTS) -> tuple[FloatArray, FloatArray]:
@@ -151,19 +153,24 @@ def judged(signs: Signs, constants: Constants = CONSTANTS) -> tuple[FloatArray, 
 
 
 def interval(
-    readings: Sequence[Signs], level: float, constants: Constants = CONSTANTS, times: float = 1.0
+    readings: Sequence[Signs], level: float, constants: Constants, promised: bool, far: bool
 ) -> tuple[float, float, float]:
-    """Returns estimate, low and high of a set: the mean of its readings, and the range that spans all."""
-    middle, error = judged(Signs(*np.array(readings).T), constants)
-    reach = times * norm.ppf((1 + level) / 2) * error
-    low, high = np.clip([(middle - reach).min(), (middle + reach).max()], 0, 1).tolist()
+    """Returns estimate, low and high of a set: the mean of its readings, and the interval that spans all.
+
+    If none is promised it is a range. Its upper end is never below what label shift alone would leave.
+    """
+    signs = Signs(*np.array(readings).T)
+    middle, error = judged(signs, constants)
+    reach = norm.ppf((1 + level) / 2)
+    below = above = (1.0 if promised else WIDER) * reach * error
+    if far:
+        above = NEARER * reach * judged(signs, constants._replace(turning=0.0, moved=0.0))[1]
+    highest = np.maximum(middle + above, signs.label_shift).max()
+    low, high = np.clip([(middle - below).min(), highest], 0, 1).tolist()
     return float(middle.mean()), low, high
 
 
-def bounds(readings: Sequence[Signs], constants: Constants = CONSTANTS) -> tuple[float, float]:
-    """Returns the accuracies that a set's is held to lie above and below, each by itself, for verdicts."""
-    signs = Signs(*np.array(readings).T)
-    middle, below = judged(signs, constants)
-    above = judged(signs, constants._replace(apart=APART_UP * constants.apart, turning=0.0, moved=0.0))[1]
-    least, most = np.clip([(middle - DOWN * below).min(), (middle + UP * above).max()], 0, 1).tolist()
-    return least, most
+def least_of(readings: Sequence[Signs], constants: Constants) -> float:
+    """Returns the accuracy that a set's is held to lie above, for verdicts and alarms."""
+    middle, error = judged(Signs(*np.array(readings).T), constants)
+    return float(max((middle - LEAST * error).min(), 0.0))

@@ -69,7 +69,7 @@ def estimate(
     fail_on: Annotated[
         Literal["certain", "likely", "possible"],
         Option(
-            help="What is below: the whole interval, the estimate, or its lower end. Windows count together: "
+            help="What is below: the whole interval, the estimate, its lower bound. Windows count together: "
             "even if estimates are as much too low as the interval allows; by a point; not at all."
         ),
     ] = "likely",

@@ -186,7 +186,8 @@ def _with_labels(
     rows = np.array(list(labels))
     right = seen.predicted[rows] == np.array(list(labels.values()))
     own = ByLabels.of(right, ranks[rows], len(seen), estimates.level)
-    error = (each.high - each.low) / (2 * float(norm.ppf((1 + estimates.level) / 2)))
+    wider = max(each.high - each.accuracy, each.accuracy - each.low)
+    error = wider / float(norm.ppf((1 + estimates.level) / 2))
     accuracy = own.shrunk(each.accuracy, error)
     outside = "" if own.low <= each.accuracy <= own.high else ", outside it: the further, the less it counts"
     remark = (
@@ -201,7 +202,6 @@ def _with_labels(
         difference=accuracy - estimates.accuracy,
         fallen=fallen(own.low, own.high, estimates.accuracy - estimates.margin),
         least=own.low,
-        most=own.high,
         promised=True,
         labels=len(labels),
         by_labels=own.accuracy,

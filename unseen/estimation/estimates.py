@@ -29,9 +29,9 @@ VERDICTS = {
 """What is said of a set, by whether its accuracy has fallen."""
 
 
-def fallen(least: float, most: float, bar: float) -> str:
-    """Returns "yes" if all that is held possible lies below the bar, "no" if above, else "cannot tell"."""
-    if most < bar:
+def fallen(least: float, high: float, bar: float) -> str:
+    """Returns "yes" if the interval lies below the bar, "no" if `least` is above, else "cannot tell"."""
+    if high < bar:
         return "yes"
     return "no" if least > bar else "cannot tell"
 
@@ -45,13 +45,12 @@ class SetEstimate:
         images: Number of images in the set.
         accuracy: Estimate of the accuracy.
         low: Lower end of the interval, at the level of the `Estimates`.
-        high: Upper end of the interval.
+        high: Upper end of the interval; 1 if many labelled confidences are tied.
         difference: Estimate minus the accuracy on the labelled images.
-        fallen: "yes" if `most` lies below the labelled accuracy minus the margin, "no" if `least` lies
-            above it, or "no sign" where only confidences say so; else "cannot tell".
+        fallen: "yes" if the whole interval lies below the labelled accuracy minus the margin, "no" if
+            `least` lies above it, or "no sign" where only confidences say so; else "cannot tell".
         least: Accuracy above which the set's is held to be; 0 if the set is far, if its logits seem to be
             scaled, or if many labelled confidences are tied.
-        most: Accuracy below which the set's is held to be; 1 if many labelled confidences are tied.
         promised: True if the interval holds at its level; else it is a range.
         shares: Estimated share of each class, (k,).
         distance: Wasserstein distance between the log-odds of the confidences in this set and in labelled
@@ -75,7 +74,6 @@ class SetEstimate:
     difference: float
     fallen: str
     least: float
-    most: float
     promised: bool
     unlabelled: tuple[float, float]
     shares: tuple[float, ...]
@@ -200,12 +198,12 @@ class Estimates:
     def below(self, accuracy: float, fail_on: str = "likely") -> list[str]:
         """Returns the names of the sets below `accuracy`, a fraction: certainly, likely or possibly.
 
-        That is with `SetEstimate.most`, with the estimate (then it is more likely than not that the accuracy
-        lies below), or with `least`: so every set that is far is possibly below.
+        That is with the upper end of the interval, with the estimate (then it is more likely than not that
+        the accuracy lies below), or with `least`: so every set that is far is possibly below.
         """
         low = []
         for each in self.sets:
-            ends = {"certain": each.most, "likely": each.accuracy, "possible": each.least}
+            ends = {"certain": each.high, "likely": each.accuracy, "possible": each.least}
             low += [each.name] if ends[fail_on] < accuracy else []
         return low
 

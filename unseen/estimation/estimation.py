@@ -115,7 +115,7 @@ class Estimation(Estimates):
             f"outside: distance from {self.compared}, 1 is usual without a shift",
             "range: no level is promised without labels for a set that is far, with features for one that is "
             "not inside, from confidences alone, or from images with two classes or few meta-train sets",
-            f"accuracy: by {' and '.join(self.centres)} and the distance; the files show other methods",
+            f"accuracy: by {', '.join(self.centres)} and the distance; the files show other methods",
         ]
         return "\n".join(lines)
 

@@ -12,7 +12,15 @@ from baselines.accuracy.atc import confidence_log_odds
 from baselines.accuracy.priors import predicted_shares, source_prior
 from baselines.accuracy.shift import Labelled, Shift, divided
 from baselines.contract.estimator import Estimator
-from baselines.contract.intervals import CONSTANTS, FAR, WITH_META_TRAIN, Remoteness, Signs, bounds, interval
+from baselines.contract.intervals import (
+    CONSTANTS,
+    FAR,
+    WITH_META_TRAIN,
+    Remoteness,
+    Signs,
+    interval,
+    least_of,
+)
 from starter.observing.observation import MetaTrain, Observation, Source
 from submission.arrays import IntArray
 from unseen.estimation.estimates import INSIDE, SetEstimate, fallen
@@ -20,10 +28,10 @@ from unseen.estimation.inputs import Asked
 
 METHODS = ("atc-ne-ts", "doc-ts", "cot", "cott", "cott-em", "mlls", "cbpe", "suitability")
 """Methods that need logits alone."""
-CENTRES = ("atc-ne-ts", "cott-em")
+CENTRES = ("atc-ne-ts", "cott-em", "mlls")
 """The methods whose mean, with those of a second model, is the estimate from logits: by threshold, and by
-transport under the set's own class prior. Methods that average confidences estimate too high under natural
-shift. With meta-train sets the estimate is `gated`'s, and these show how sure it is."""
+transport and confidences under the set's own class prior. With meta-train sets the estimate is `gated`'s, and
+these show how sure it is."""
 FEW = 100
 """Number of images below which chance alone is remarked on."""
 UNKNOWN = 0.02
@@ -34,8 +42,6 @@ TIED = 0.25
 """Share of labelled images with one and the same largest confidence from which on no verdict is given."""
 ENOUGH = 24
 """Smallest number of meta-train sets from which a level is promised."""
-WIDER = 1.1
-"""How many times as wide an interval is that has no level."""
 NAMED = 5
 """Number of classes that a remark names."""
 LEARNT = "gated"
@@ -130,14 +136,15 @@ class Fitted:
         """
         methods, shift, signs = self.read(seen)
         outside = self.meta_train.distance(seen) if self.meta_train else shift.outside
-        blind = self.tied >= TIED
-        open_below = blind or outside > FAR or shift.scale != 1
+        open_below = self.tied >= TIED or outside > FAR or shift.scale != 1
         promised = self.supported and not open_below and outside <= (FAR if self.meta_train else INSIDE)
         readings = [signs] if shift.scale == 1 else [signs, self.read(divided(seen, shift.scale))[2]]
-        accuracy, low, high = self._interval(readings, asked.level, promised)
-        least, most = bounds(readings, WITH_META_TRAIN if self.meta_train else CONSTANTS)
-        least, most = 0.0 if open_below else least, 1.0 if blind else most
-        verdict = fallen(least, most, self.accuracy - asked.margin)
+        constants = WITH_META_TRAIN if self.meta_train else CONSTANTS
+        accuracy, low, high = interval(readings, asked.level, constants, promised, outside > FAR)
+        low = 0.0 if self.tied == 1 and not (self.meta_train or seen.peers) else low
+        high = 1.0 if self.tied >= TIED else high
+        least = 0.0 if open_below else least_of(readings, constants)
+        verdict = fallen(least, high, self.accuracy - asked.margin)
         return SetEstimate(
             name=seen.set_name,
             images=len(seen),
@@ -147,7 +154,6 @@ class Fitted:
             difference=accuracy - self.accuracy,
             fallen="no sign" if verdict == "no" and not self.supported else verdict,
             least=least,
-            most=most,
             promised=promised,
             unlabelled=(self._interval([signs], asked.level, promised)[0], high),
             shares=tuple(map(float, shift.shares)),
@@ -157,17 +163,6 @@ class Fitted:
             methods=methods,
             remarks=tuple(self._remarks(seen, shift, outside)),
         )
-
-    def _interval(
-        self, readings: Sequence[Signs], level: float, promised: bool
-    ) -> tuple[float, float, float]:
-        """Returns the estimate of a set and its interval, [0, 1] if nothing tells right from wrong."""
-        constants = WITH_META_TRAIN if self.meta_train else CONSTANTS
-        accuracy, low, high = interval(readings, level, constants, 1.0 if promised else WIDER)
-        known = self.source.observation
-        if not (self.meta_train or known.peers or np.ptp(confidence_log_odds(known))):
-            return accuracy, 0.0, 1.0
-        return accuracy, low, high
 
     def read(self, seen: Observation) -> tuple[Mapping[str, float], Shift, Signs]:
         """Returns each method's estimate for a set as its logits are, its shift, and the interval's signs."""
@@ -187,6 +182,7 @@ class Fitted:
             sampling=(variance + variance_labelled) ** 0.5,
             distance=shift.distance,
             moved=shift.moved,
+            label_shift=0.0 if self.meta_train else methods["mlls"],
         )
         return methods, shift, signs
 
