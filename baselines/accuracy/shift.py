@@ -115,7 +115,7 @@ class Labelled:
         spread = max(float(known.std()), TINY)
 
         def distance(log_scale: float) -> float:
-            return wasserstein_distance(confidence_log_odds(divided(seen, np.exp(log_scale))), known) / spread
+            return wasserstein_distance(confidence_log_odds(seen, np.exp(log_scale)), known) / spread
 
         if distance(0) <= FAR * usual:
             return 1.0

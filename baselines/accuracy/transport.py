@@ -23,14 +23,10 @@ def augmented_plan(gain: FloatArray, supply: IntArray, demand: IntArray, price: 
     cheapest = np.full((k, k), -1, np.int64)
     loss = np.full((k, k), np.inf)  # a column of demand 0 has no rows
     room = demand.copy()
-    row = np.empty(k, np.int64)
-    origin = np.empty(k, np.int64)
     for first in range(m):
         left = supply[first]
         while left > 0:
-            row[:] = first
-            origin[:] = -1
-            end = _cheapest_path(price, room, cheapest, loss, row, origin, price - gain[first])
+            end, row, origin = _cheapest_path(first, gain[first], price, room, cheapest, loss)
             moved = min(left, room[end])
             j = end
             while origin[j] >= 0:
@@ -44,21 +40,16 @@ def augmented_plan(gain: FloatArray, supply: IntArray, demand: IntArray, price: 
 
 @kernel
 def _cheapest_path(
-    price: FloatArray,
-    room: IntArray,
-    cheapest: IntArray,
-    loss: FloatArray,
-    row: IntArray,
-    origin: IntArray,
-    distance: FloatArray,
-) -> int:
-    """Returns the column with room that a row reaches at the lowest cost, and updates the prices.
+    first: int, gain: FloatArray, price: FloatArray, room: IntArray, cheapest: IntArray, loss: FloatArray
+) -> tuple[int, IntArray, IntArray]:
+    """Returns the column with room that a row reaches at the lowest cost, and the path; updates the prices.
 
-    `row` (k,) and `origin` (k,) say which row is moved into a column and from which column, -1 for the row
-    that has no column yet: at first that row everywhere, afterwards the path. `distance` (k,) is at first the
-    cost of that row in each column.
+    The path says for each column which row is moved into it (k,) and from which column (k,), -1 for the row
+    `first`, whose gains (k,) are given and which has no column yet.
     """
     k = len(price)
+    row, origin = np.full(k, first), np.full(k, -1)
+    distance = price - gain
     scanned = np.zeros(k, np.bool_)
     near = _nearest(distance, scanned)
     while room[near] == 0:
@@ -74,7 +65,7 @@ def _cheapest_path(
     for j in range(k):
         if scanned[j]:
             price[j] += distance[near] - distance[j]
-    return near
+    return near, row, origin
 
 
 @kernel
@@ -128,15 +119,10 @@ def _enter(i: int, gain: FloatArray, a: int, cheapest: IntArray, loss: FloatArra
 @kernel
 def _leave(i: int, a: int, plan: IntArray, gain: FloatArray, cheapest: IntArray, loss: FloatArray) -> None:
     """Find the cheapest rows to move from the column `a` anew, where that was a row that has left."""
-    to = np.flatnonzero(cheapest == i)
-    if len(to) == 0:
+    lost = cheapest == i
+    if not lost.any():
         return
-    loss[to] = np.inf
+    loss[lost] = np.inf
     for other in range(gain.shape[0]):
-        if plan[a, other] == 0:
-            continue
-        for b in to:
-            lost = gain[other, a] - gain[other, b]
-            if lost < loss[b]:
-                loss[b] = lost
-                cheapest[b] = other
+        if plan[a, other] > 0:
+            _enter(other, gain[other], a, cheapest, loss)

@@ -163,8 +163,7 @@ class Fitted:
         """Returns the estimate of a set and its interval, [0, 1] if nothing tells right from wrong."""
         constants = WITH_META_TRAIN if self.meta_train else CONSTANTS
         accuracy, low, high = interval(readings, level, constants, 1.0 if promised else WIDER)
-        known = self.source.observation
-        if not (self.meta_train or known.peers or np.ptp(confidence_log_odds(known))):
+        if self.tied == 1 and not (self.meta_train or self.source.observation.peers):
             return accuracy, 0.0, 1.0
         return accuracy, low, high
 
