@@ -57,7 +57,7 @@ def _cheapest_path(
         before = distance[near] - price[near]
         for j in range(k):
             through = before + loss[near, j] + price[j]
-            if through < distance[j] and not scanned[j]:
+            if through < distance[j] - 1e-14 and not scanned[j]:  # less is rounding: detours that split rows
                 distance[j] = through
                 row[j] = cheapest[near, j]
                 origin[j] = near
