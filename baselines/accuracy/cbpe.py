@@ -1,7 +1,9 @@
 """CBPE, confidence-based performance estimation, as in NannyML (github.com/NannyML/nannyml)."""
 
+from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 
+from baselines.accuracy.atc import confidence_log_odds
 from starter.observing.observation import Observation, Source, once
 
 
@@ -13,12 +15,12 @@ def cbpe(target: Observation, source: Source) -> float:
     the source's confidences and constant beyond them. Only the confidence of the predicted class is
     calibrated, since accuracy needs no other class; NannyML calibrates each class against the rest.
     """
-    return float(calibration(source).predict(target.probabilities.max(axis=1)).mean())
+    return float(calibration(source).predict(expit(confidence_log_odds(target))).mean())
 
 
 @once
 def calibration(source: Source) -> IsotonicRegression:
     """Returns g, the isotonic regression of being right on confidence, fitted to the source."""
     g = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
-    g.fit(source.observation.probabilities.max(axis=1), source.correct)
+    g.fit(expit(confidence_log_odds(source.observation)), source.correct)
     return g

@@ -4,8 +4,11 @@ Paper: Guillory, Shankar, Ebrahimi, Darrell & Schmidt, "Predicting with Confiden
 ICCV 2021, arXiv 2107.03315.
 """
 
+from scipy.special import expit
+
+from baselines.accuracy.atc import confidence_log_odds
 from starter.observing.observation import Observation, Source, once
-from starter.observing.temperature import scaled_probabilities, temperature
+from starter.observing.temperature import temperature
 
 
 def doc(target: Observation, source: Source) -> float:
@@ -33,4 +36,4 @@ def missing_confidence(source: Source) -> float:
 
 
 def _confidence(observation: Observation, source: Source) -> float:
-    return float(scaled_probabilities(observation, temperature(source)).max(axis=1).mean())
+    return float(expit(confidence_log_odds(observation, temperature(source))).mean())

@@ -24,8 +24,8 @@ PRIORS = ("em", "bbse", "referee")
 NEAR = 1e-6
 """EM ends when the share of no class changes by this much."""
 MOST_STEPS = 10_000
-LARGEST_BIAS, SMALLEST = 20.0, 1e-300
-"""Limit of the biases; smallest probability of which a logarithm is taken."""
+LARGEST_BIAS, FLAT = 20.0, 1e-7
+"""Limit of the biases; share of the loss by which a step must lower it, or it is the last."""
 LAST_SHARES = f"{__name__}.last_shares"
 """Key of the last prior by EM among the values that a source has computed."""
 
@@ -42,34 +42,38 @@ def bias_corrected(source: Source) -> FloatArray:
     """Returns 1 / T and the biases b, together float64 (1 + k,), that fit softmax(f / T + b) to the source.
 
     They minimise the mean negative log-likelihood of the labels (BCTS), which is convex in both; the entries
-    of b are in [-20, 20]. EM for the prior needs probabilities whose mean is calibrated for every class.
+    of b are in [-20, 20]. EM for the prior needs probabilities whose mean is calibrated for every class. The
+    loss bends by about a class's share along its bias: steps are in units of one over that share's root.
     """
     import torch  # not needed to list the methods
 
     n, k = source.observation.logits.shape
-    memory = torch.empty((min(n, max(BLOCK // k, 1)), k), dtype=torch.float64)
+    memory = torch.empty((min(n, max(BLOCK // k, 1)), k))
+    units = np.concatenate([[1.0], source_prior(source) ** -0.5])
 
-    def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
-        biases = torch.from_numpy(parameters[1:])
+    def loss(steps: FloatArray) -> tuple[float, FloatArray]:
+        parameters = steps * units
+        biases = torch.from_numpy(parameters[1:].astype(np.float32))
         value = 0.0
         slope = np.zeros(1 + k)
         first = 0
-        for logits in blocks(source.observation.logits):
+        for logits in blocks(source.observation.logits, np.float32):
             labels = source.labels[first : first + len(logits)]
-            scaled = torch.add(biases, logits, alpha=parameters[0], out=memory[: len(labels)])
-            p = torch.softmax(scaled, dim=1, out=scaled).numpy()
             own = np.arange(len(labels)), labels
-            value -= np.log(np.maximum(p[own], SMALLEST)).sum()
+            scaled = torch.add(biases, logits, alpha=parameters[0], out=memory[: len(labels)])
+            logs = torch.log_softmax(scaled, dim=1, out=scaled)
+            value -= logs.numpy()[own].sum(dtype=np.float64)
+            p = logs.exp_().numpy()
             p[own] -= 1
             slope[0] += np.vdot(p, logits.numpy())
             slope[1:] += p.sum(axis=0)
             first += len(logits)
-        return value / n, slope / n
+        return value / n, slope * units / n
 
     start = np.concatenate([[1 / temperature(source)], np.zeros(k)])
     low, high = (float(np.exp(-edge)) for edge in reversed(LOG_RANGE))
-    bounds = [(low, high), *[(-LARGEST_BIAS, LARGEST_BIAS)] * k]
-    return minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    bounds = [(low, high), *((-LARGEST_BIAS / unit, LARGEST_BIAS / unit) for unit in units[1:])]
+    return minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": FLAT}).x * units
 
 
 def calibrated(observation: Observation, parameters: FloatArray) -> FloatArray:
@@ -84,8 +88,10 @@ def reweighted(p: FloatArray, pi: FloatArray, q: FloatArray) -> FloatArray:
     probability 0 keeps its p.
     """
     weighed = p * (q / pi)
-    total = weighed.sum(axis=1, keepdims=True)
-    return np.where(total > 0, weighed / np.where(total > 0, total, 1.0), p)
+    impossible = weighed.sum(axis=1) == 0
+    weighed[impossible] = p[impossible]
+    weighed /= weighed.sum(axis=1, keepdims=True)
+    return weighed
 
 
 def em_prior(p: FloatArray, pi: FloatArray) -> FloatArray:

@@ -113,7 +113,7 @@ class Labelled:
         """Returns the factor without which confidences fit the weighted labelled ones; 1 without one."""
 
         def distance(log_scale: float) -> float:
-            confidences = confidence_log_odds(divided(seen, np.exp(log_scale)))
+            confidences = confidence_log_odds(seen, np.exp(log_scale))
             return float(self._distances(slice(None), weights, confidences, None)[0])
 
         found = minimize_scalar(

@@ -14,28 +14,25 @@ def augmented_plan(gain: FloatArray, supply: IntArray, demand: IntArray, price: 
     Algorithm for Dense and Sparse Linear Assignment Problems", Computing 1987), here with masses of more than
     one unit. Each row's mass goes to the column with the largest gain under the prices. If that column is
     full, rows there are moved along the cheapest path to a column with room (Dijkstra). Which row is the
-    cheapest to move from one column to another is kept for each pair of columns, so that a search takes
-    O(k) for each column on its way, and a move O(m) for the column that a row leaves. Any prices at the start
-    lead to such a plan; afterwards they are those at the end.
+    cheapest to move from one column to another, and what is lost by it, is kept for each pair of columns, so
+    that a search takes O(k) for each column on its way, and a move O(m) for the column that a row leaves. Any
+    prices at the start lead to such a plan; afterwards they are those at the end.
     """
     m, k = gain.shape
     plan = np.zeros((k, m), np.int64)  # a column's rows lie side by side
     cheapest = np.full((k, k), -1, np.int64)
+    loss = np.full((k, k), np.inf)  # a column of demand 0 has no rows
     room = demand.copy()
-    row = np.empty(k, np.int64)
-    origin = np.empty(k, np.int64)
     for first in range(m):
         left = supply[first]
         while left > 0:
-            row[:] = first
-            origin[:] = -1
-            end = _cheapest_path(gain, price, room, cheapest, row, origin)
+            end, row, origin = _cheapest_path(first, gain[first], price, room, cheapest, loss)
             moved = min(left, room[end])
             j = end
             while origin[j] >= 0:
                 moved = min(moved, plan[origin[j], row[j]])
                 j = origin[j]
-            _move(moved, end, plan, gain, cheapest, row, origin)
+            _move(moved, end, (row, origin), plan, gain, cheapest, loss)
             room[end] -= moved
             left -= moved
     return plan.T
@@ -43,36 +40,32 @@ def augmented_plan(gain: FloatArray, supply: IntArray, demand: IntArray, price: 
 
 @kernel
 def _cheapest_path(
-    gain: FloatArray, price: FloatArray, room: IntArray, cheapest: IntArray, row: IntArray, origin: IntArray
-) -> int:
-    """Returns the column with room that a row reaches at the lowest cost, and updates the prices.
+    first: int, gain: FloatArray, price: FloatArray, room: IntArray, cheapest: IntArray, loss: FloatArray
+) -> tuple[int, IntArray, IntArray]:
+    """Returns the column with room that a row reaches at the lowest cost, and the path; updates the prices.
 
-    `row` (k,) and `origin` (k,) say which row is moved into a column and from which column, -1 for the row
-    that has no column yet: at first that row everywhere, afterwards the path.
+    The path says for each column which row is moved into it (k,) and from which column (k,), -1 for the row
+    `first`, whose gains (k,) are given and which has no column yet.
     """
     k = len(price)
+    row, origin = np.full(k, first), np.full(k, -1)
+    distance = price - gain
     scanned = np.zeros(k, np.bool_)
-    distance = np.empty(k)
-    for j in range(k):
-        distance[j] = price[j] - gain[row[j], j]
-    while True:
-        near = _nearest(distance, scanned)
+    near = _nearest(distance, scanned)
+    while room[near] == 0:
         scanned[near] = True
-        if room[near] > 0:
-            break
+        before = distance[near] - price[near]
         for j in range(k):
-            i = cheapest[near, j]
-            if scanned[j] or i < 0:  # a column of demand 0 has no rows
-                continue
-            through = distance[near] - (price[near] - gain[i, near]) + price[j] - gain[i, j]
-            if through < distance[j]:
+            through = before + loss[near, j] + price[j]
+            if through < distance[j] - 1e-14 and not scanned[j]:  # less is rounding: detours that split rows
                 distance[j] = through
-                row[j] = i
+                row[j] = cheapest[near, j]
                 origin[j] = near
+        near = _nearest(distance, scanned)
     for j in range(k):
         if scanned[j]:
             price[j] += distance[near] - distance[j]
-    return near
+    return near, row, origin
 
 
 @kernel
@@ -89,17 +82,18 @@ def _nearest(distance: FloatArray, scanned: BoolArray) -> int:
 def _move(
     moved: int,
     end: int,
+    path: tuple[IntArray, IntArray],
     plan: IntArray,
     gain: FloatArray,
     cheapest: IntArray,
-    row: IntArray,
-    origin: IntArray,
+    loss: FloatArray,
 ) -> None:
     """Move mass along the path, and keep for each pair of columns which row is the cheapest to move."""
+    row, origin = path
     j = end
     while j >= 0:
         i = row[j]
-        _enter(i, j, gain, cheapest)
+        _enter(i, gain[i], j, cheapest[j], loss[j])
         plan[j, i] += moved
         j = origin[j]
     j = end
@@ -108,30 +102,27 @@ def _move(
         a = origin[j]
         plan[a, i] -= moved
         if plan[a, i] == 0:
-            _leave(i, a, plan, gain, cheapest)
+            _leave(i, a, plan, gain, cheapest[a], loss[a])
         j = a
 
 
 @kernel
-def _enter(i: int, a: int, gain: FloatArray, cheapest: IntArray) -> None:
+def _enter(i: int, gain: FloatArray, a: int, cheapest: IntArray, loss: FloatArray) -> None:
     """Compare a row that enters the column `a` with the rows that were the cheapest to move from it."""
-    for b in range(gain.shape[1]):
-        known = cheapest[a, b]
-        if known < 0 or gain[i, a] - gain[i, b] < gain[known, a] - gain[known, b]:
-            cheapest[a, b] = i
+    for b in range(len(gain)):
+        lost = gain[a] - gain[b]
+        if lost < loss[b]:
+            loss[b] = lost
+            cheapest[b] = i
 
 
 @kernel
-def _leave(i: int, a: int, plan: IntArray, gain: FloatArray, cheapest: IntArray) -> None:
+def _leave(i: int, a: int, plan: IntArray, gain: FloatArray, cheapest: IntArray, loss: FloatArray) -> None:
     """Find the cheapest rows to move from the column `a` anew, where that was a row that has left."""
-    lost = np.flatnonzero(cheapest[a] == i)
-    if len(lost) == 0:
+    lost = cheapest == i
+    if not lost.any():
         return
-    cheapest[a, lost] = -1
+    loss[lost] = np.inf
     for other in range(gain.shape[0]):
-        if plan[a, other] == 0:
-            continue
-        for b in lost:
-            known = cheapest[a, b]
-            if known < 0 or gain[other, a] - gain[other, b] < gain[known, a] - gain[known, b]:
-                cheapest[a, b] = other
+        if plan[a, other] > 0:
+            _enter(other, gain[other], a, cheapest, loss)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from starter.observing.observation import Observation, Source, once
+from starter.observing.observation import Source, once
 from submission.arrays import FloatArray, IntArray
 
 LOG_RANGE = (-10.0, 10.0)
@@ -34,11 +34,6 @@ def likeliest_temperature(logits: FloatArray, labels: IntArray) -> float:
     return float(np.exp(found.x))
 
 
-def scaled_probabilities(observation: Observation, temperature: float) -> FloatArray:
-    """Returns softmax(f / T) of each image, float64 (n, k)."""
-    return softmax(observation.logits, 1 / temperature)
-
-
 def softmax(logits: FloatArray, scale: float = 1.0, biases: FloatArray | None = None) -> FloatArray:
     """Returns the softmax of each row of scale f + b, with logits f (n, k) and biases b (k,), (n, k)."""
     import torch
@@ -64,13 +59,13 @@ def logsumexp_of(rows: Any) -> Any:
     return rows.sub_(most[:, None]).exp_().sum(dim=1).log_().add_(most)
 
 
-def blocks(logits: FloatArray) -> Iterator[Any]:
-    """Yields rows in double precision, about `BLOCK` logits at a time, in one tensor, to overwrite."""
+def blocks(logits: FloatArray, precision: type[np.floating[Any]] = np.float64) -> Iterator[Any]:
+    """Yields rows in this precision, about `BLOCK` logits at a time, in one tensor, to overwrite."""
     import torch
 
     size = max(BLOCK // logits.shape[1], 1)
     # New memory for every block takes longer than to compute with it.
-    memory = torch.empty((min(size, len(logits)), logits.shape[1]), dtype=torch.float64)
+    memory = torch.from_numpy(np.empty((min(size, len(logits)), logits.shape[1]), precision))
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # on so few numbers, several mostly wait for each other
     try:

@@ -106,11 +106,13 @@ def _ranges(values: FloatArray, what: str, first: int) -> tuple[float, float, fl
 
     `first` is the first row's number. A number of -inf, of a class ruled out, is none of these.
     """
-    ruled_out = np.isneginf(values)
-    known = np.where(ruled_out, 0.0, values)
-    unknown = ~(np.abs(known) <= LARGEST).all(axis=1) | ruled_out.all(axis=1)
-    _refuse_unknown(what, unknown, first)
-    finite = values[~ruled_out] if ruled_out.any() else values
+    finite = values
+    if not np.maximum(values.max(), -values.min()) <= LARGEST:
+        ruled_out = np.isneginf(values)
+        known = np.where(ruled_out, 0.0, values)
+        unknown = ~(np.abs(known) <= LARGEST).all(axis=1) | ruled_out.all(axis=1)
+        _refuse_unknown(what, unknown, first)
+        finite = values[~ruled_out]
     sums = values.sum(axis=1)
     return finite.min(), sums.min(), finite.max(), sums.max()
 
@@ -154,8 +156,10 @@ def _all_are(total: float, sums: tuple[float, float]) -> bool:
 
 def _near_zero(logits: FloatArray, largest: float) -> FloatArray:
     """Returns logits (n, k) that keep their digits in float32; classes ruled out have probability LEAST."""
-    top = logits.max(axis=1, keepdims=True)
     ruled_out = np.isneginf(logits)
+    if largest <= OFFSET and not ruled_out.any():
+        return logits
+    top = logits.max(axis=1, keepdims=True)
     lowest = np.where(ruled_out, np.inf, logits).min(axis=1, keepdims=True)
     logits = np.where(ruled_out, np.minimum(top + np.log(LEAST), lowest), logits)
     return logits - top if largest > OFFSET else logits
