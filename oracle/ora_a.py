@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from tqdm import tqdm
 
-from oracle.indicators import POOLED, ImageTable
+from oracle.indicators import ImageTable
 from oracle.oracle import Oracle
-from oracle.variant import RATE, RATE_B, WEIGHT, indicators_of, is_repvgg, parts_of
+from oracle.variant import RATE, RATE_B, WEIGHT, is_repvgg, parts_of
 from submission.arrays import BoolArray, FloatArray
 
 if TYPE_CHECKING:
@@ -88,13 +88,6 @@ class OraA(Oracle):
     variant: str = "paper"
     device: str = "cpu"
     seed: int = 0
-
-    def _names(self) -> tuple[str, ...]:
-        return indicators_of(parts_of(self.variant), super()._names())
-
-    def _scaling(self) -> str:
-        kind = super()._scaling()
-        return POOLED if kind == "set" and "scaling" in parts_of(self.variant) else kind
 
     def _learn(self, table: ImageTable) -> None:
         import torch

@@ -39,12 +39,6 @@ def parts_of(variant: str) -> frozenset[str]:
     return frozenset(parts)
 
 
-def indicators_of(parts: frozenset[str], names: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns the names of indicators, with the paper's replaced by the released ones of these parts."""
-    released = {paper: other for (paper, part), other in REPLACED.items() if part in parts}
-    return tuple(released.get(name, name) for name in names)
-
-
 def is_repvgg(source: Source) -> bool:
     """Returns True if the classifier is a RepVGG, for which the authors' code has other settings."""
     return source.classifier is not None and source.classifier.arch.startswith("repvgg")
