@@ -14,7 +14,6 @@ from submission.errors import UnusableInput
 from submission.pack import AnyCompetition, competition_of
 
 ACTIONS = ("rename", "merge", "withdraw", "disqualify", "extend")
-"""What can be done with a team."""
 MOST_SUBMISSIONS = 1_000_000
 
 

@@ -39,11 +39,6 @@ class Indicator:
     of_network: bool = False  # it reads the classifier's normalisation or architecture
 
 
-def above_threshold(target: Observation, source: Source) -> FloatArray:
-    """Returns 1 for images with a confidence above the source's threshold t, else 0 (eq. 3), (n,)."""
-    return (confidence_log_odds(target) > atc_threshold(source)).astype(np.float64)
-
-
 def atc_released(target: Observation, source: Source) -> FloatArray:
     """Returns the winner's form of ATC, (n,): entropy / t for a RepVGG, else t - entropy.
 
@@ -93,7 +88,7 @@ def _image_stat(name: str) -> Callable[[Observation, Source], FloatArray]:
 
 INDICATORS: dict[str, Indicator] = {
     "entropy": Indicator(lambda target, _: entropies(target)),
-    "atc": Indicator(above_threshold),
+    "atc": Indicator(lambda target, source: 1.0 * (confidence_log_odds(target) > atc_threshold(source))),
     "atc_released": Indicator(atc_released, of_network=True),
     "fd": Indicator(fd, ("moments",), of_set=True),
     "variance": Indicator(_image_stat("variance"), ("image_stats",)),

@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from oracle.indicators import ImageTable
 from oracle.oracle import Oracle
-from oracle.variant import decays_biases, indicators_of, parts_of, rate_of, scaling_of, weight_of
+from oracle.variant import RATE, RATE_B, WEIGHT, is_repvgg, parts_of
 from submission.arrays import BoolArray, FloatArray
 
 if TYPE_CHECKING:
@@ -89,12 +89,6 @@ class OraA(Oracle):
     device: str = "cpu"
     seed: int = 0
 
-    def _names(self) -> tuple[str, ...]:
-        return indicators_of(parts_of(self.variant), super()._names())
-
-    def _scaling(self) -> str:
-        return scaling_of(parts_of(self.variant), super()._scaling())
-
     def _learn(self, table: ImageTable) -> None:
         import torch
 
@@ -140,8 +134,10 @@ class OraA(Oracle):
         from oracle.networks import Attention, descent, drawn_images, train, whole_sets
 
         parts = parts_of(self.variant)
-        rate = rate_of(parts, self.learning_rate, isinstance(network, Attention), self.source_)
-        biases = decays_biases(parts, self.source_)
+        repvgg = is_repvgg(self.source_)
+        slower = "rate" in parts and repvgg and isinstance(network, Attention) and self.learning_rate == RATE
+        rate = RATE_B if slower else self.learning_rate
+        biases = not ("biases" in parts and repvgg)
         power = 0.9 if "decay" in parts else 1.0
         drawn = drawn_images(len(rows), self.batch_size, seed, rows.device)
         train(
@@ -158,7 +154,8 @@ class OraA(Oracle):
         """Returns the weights of the images in the loss, float32 (n,); None if all are 1."""
         import torch
 
-        weight = weight_of(parts_of(self.variant), self.positive_weight, self.source_)
+        plain = "weight" in parts_of(self.variant) and not is_repvgg(self.source_)
+        weight = 1.0 if plain and self.positive_weight == WEIGHT else self.positive_weight
         low = np.repeat(table.accuracy < self.low_accuracy, table.sizes) & table.correct
         if weight == 1 or not low.any():
             return None

@@ -13,12 +13,14 @@ from baselines.contract.estimator import Estimator
 from oracle.indicators import (
     INDICATORS,
     KINDS,
+    POOLED,
     SIX,
     ImageTable,
     Normalisation,
     indicator_names,
     indicator_table,
 )
+from oracle.variant import REPLACED, parts_of
 from starter.observing.observation import MetaTrain, Observation
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
@@ -36,6 +38,8 @@ class Oracle(Estimator, ABC):
     """Smallest and largest value of each parameter that is a number."""
     undertrained_ = ""
     """After `fit`: how a network failed to learn, one of `oracle.ora_a.UNDERTRAINED`; "" if none did."""
+    variant = "paper"
+    """Which parts are as in the released code, see `oracle.variant.parts_of`."""
     learns_images: ClassVar[bool] = True
     indicators: str = SIX
     normalisation: str = "set"
@@ -69,12 +73,15 @@ class Oracle(Estimator, ABC):
         self._learn(table)
 
     def _names(self) -> tuple[str, ...]:
-        """Returns the names of the indicators."""
-        return indicator_names(self.indicators)
+        """Returns the names of the indicators, the released ones in place of the paper's by the variant."""
+        parts = parts_of(self.variant)
+        released = {paper: other for (paper, part), other in REPLACED.items() if part in parts}
+        return tuple(released.get(name, name) for name in indicator_names(self.indicators))
 
     def _scaling(self) -> str:
         """Returns the kind of normalisation of the indicators."""
-        return self.normalisation
+        released = self.normalisation == "set" and "scaling" in parts_of(self.variant)
+        return POOLED if released else self.normalisation
 
     def training_errors(self, meta: MetaTrain) -> dict[str, float]:
         """Returns errors on the meta-train sets to which the oracle was fitted, as fractions.

@@ -39,34 +39,6 @@ def parts_of(variant: str) -> frozenset[str]:
     return frozenset(parts)
 
 
-def indicators_of(parts: frozenset[str], names: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns the names of indicators, with the paper's replaced by the released ones of these parts."""
-    released = {paper: other for (paper, part), other in REPLACED.items() if part in parts}
-    return tuple(released.get(name, name) for name in names)
-
-
-def scaling_of(parts: frozenset[str], kind: str) -> str:
-    """Returns the normalisation: "pooled" in place of "set" if scaling is as released."""
-    return "pooled" if kind == "set" and "scaling" in parts else kind
-
-
-def decays_biases(parts: frozenset[str], source: Source) -> bool:
-    """Returns True if weight decay also applies to biases."""
-    return not ("biases" in parts and is_repvgg(source))
-
-
-def rate_of(parts: frozenset[str], given: float, attention: bool, source: Source) -> float:
-    """Returns the learning rate of ORA-B (`attention`) or ORA-A; one other than the default stays."""
-    released = "rate" in parts and given == RATE and attention and is_repvgg(source)
-    return RATE_B if released else given
-
-
-def weight_of(parts: frozenset[str], given: float, source: Source) -> float:
-    """Returns the weight of right images in sets of low accuracy; one other than the default stays."""
-    released = "weight" in parts and given == WEIGHT and not is_repvgg(source)
-    return 1.0 if released else given
-
-
 def is_repvgg(source: Source) -> bool:
     """Returns True if the classifier is a RepVGG, for which the authors' code has other settings."""
     return source.classifier is not None and source.classifier.arch.startswith("repvgg")

@@ -34,7 +34,7 @@ def cards(competition: Competition, beside: Sequence[str] = ()) -> dict[str, str
     """Returns the text of each description by its file's name; files of the names `beside` go with them."""
     return {
         README: archive_readme(competition, beside),
-        CARD: data_card(competition),
+        CARD: filled(HERE / "card.md", competition),
         CROISSANT: croissant(competition),
     }
 
@@ -56,11 +56,6 @@ def filled(template: Path, competition: Competition, **values: object) -> str:
     return page.get_template(template.name).render(
         competition=competition, track=track, licences=licences, networks=words, **values
     )
-
-
-def data_card(competition: Competition) -> str:
-    """Returns the data card, Markdown."""
-    return filled(HERE / "card.md", competition)
 
 
 def licence_lines(competition: Competition) -> list[str]:

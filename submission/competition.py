@@ -41,7 +41,6 @@ RECORD = "private/build.json"
 """The organizer's record of a build: settings, test seed, hashes of the inputs, and test sets."""
 PARTS = ("train", "val", "test")
 Precision = Literal["float32", "float16", "bfloat16"]
-PRECISIONS = get_args(Precision)
 Engine = Literal["torch", "openvino"]
 ENGINES = get_args(Engine)
 VISIBILITIES = {

@@ -3,9 +3,7 @@
 import re
 
 SUBJECT = r"[A-Za-z0-9][A-Za-z0-9._:-]{0,79}"
-"""Form of a subject's name."""
 SET = r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}"
-"""Form of a set's name."""
 _ID = re.compile(f"({SUBJECT})/({SET})")
 
 

@@ -72,7 +72,6 @@ IS_FRACTION = np.array([name not in ("entropy", "mde") for name in COLUMNS])
 DIRECT = ("atc", "cbpe", "cot", "cott")
 """Columns that are accuracies: used without a regression, they need no extrapolation."""
 ALPHAS = (0.1, 1.0, 10.0, 100.0)
-"""Penalties of the ridge regressions."""
 SOURCE = "identity"
 """The "operation" of the unchanged source."""
 Candidate = tuple[tuple[str, ...], Callable[[], RegressorMixin] | None]

@@ -26,14 +26,8 @@ def non_inferiority(target: FloatArray, reference: FloatArray, margin: float) ->
     """Returns the p-value of "a set's accuracy is lower by `margin` or more" (Welch's t, one-sided).
 
     The null hypothesis is mean(target) <= mean(reference) - margin: at a small p-value the set is suitable.
-    The test covers sampling alone: it assumes that the probabilities of being right are correct on the set,
-    which natural shift may violate.
-
-    Args:
-        target: Probability of each image of being classified correctly, (n,), n >= 2.
-        reference: The same for labelled reference images, (m,), m >= 2; or 1 for correct ones and 0 for
-            others.
-        margin: Fraction >= 0, such as 0.05 for five points.
+    Both are probabilities of being right, of n >= 2 images of the set (n,) and of labelled reference images
+    (m,), or 1 and 0. The test covers sampling alone: natural shift may make the former wrong.
 
     >>> import numpy as np
     >>> reference = np.tile([1.0, 0.8], 500)

@@ -47,7 +47,6 @@ PATIENCE = {
     "distributed.scheduler.allowed-failures": 10,  # workers that may die with a task
     "distributed.deploy.lost-worker-timeout": "10 minutes",  # to restart one on a busy machine
 }
-"""Dask's settings for a local cluster."""
 SHOWN = 20
 """Number of failed tasks that a message names."""
 LIBRARIES = (
@@ -55,8 +54,6 @@ LIBRARIES = (
     *("timm", "scikit-learn"),
 )
 """Libraries of observations, which need the same versions on all workers."""
-PACKAGES = ("submission", "starter")
-"""Packages of the kit that workers run."""
 INPUTS = "inputs"
 """Folder of a cache elsewhere with copies of public files for workers, by their SHA-256."""
 
@@ -242,8 +239,12 @@ def _version(library: str) -> str:
 
 @lru_cache
 def _code() -> str:
-    """Returns a hash of the kit's code."""
-    found = [path for name in PACKAGES for path in (Path(__file__).parents[2] / name).rglob("*.py")]
+    """Returns a hash of the code of the packages that workers run."""
+    found = [
+        path
+        for name in ("submission", "starter")
+        for path in (Path(__file__).parents[2] / name).rglob("*.py")
+    ]
     return digest_of(*map(sha256, sorted(found)))[:12]
 
 

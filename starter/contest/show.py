@@ -19,7 +19,6 @@ from submission.scoring import read_targets
 COLUMNS = 16
 """Number of images shown of each set."""
 SHOWN_SETS = {"train": 6, "val": 4, "test": 4}
-"""Number of sets of each part that are shown by default."""
 _CELL = 64
 _CAPTION = 22
 _MARGIN = 8

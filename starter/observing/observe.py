@@ -4,8 +4,9 @@ A `Witness` looks at sets and keeps what it sees in a cache: an `Observer` with 
 """
 
 from abc import ABC, abstractmethod
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,7 +22,6 @@ from starter.data.images.imageset import ImageSet
 from starter.data.operations.default import luma
 from starter.data.sets.rendering import FromRecipe, Rendering
 from starter.models.classifiers import Classifier
-from starter.observing.aside import aside
 from starter.observing.cache import Arrays, Cache, Layout, fits
 from starter.observing.image_stats import image_stats
 from starter.observing.observation import (
@@ -66,6 +66,24 @@ Linear = tuple[FloatArray, FloatArray]
 """Weight (k, d) and bias (k,): logits are features @ weight.T + bias."""
 Rows = dict[str, torch.Tensor]
 """Arrays with a row for each image, on the classifier's device."""
+
+
+def aside(work: Callable[[Any], Any], items: Iterable[Any], most: int) -> Iterator[Any]:
+    """Yields what `work` returns for each item, in order, while threads work on up to `most` others.
+
+    Items are taken by the caller's thread, which also works if `most` is 0. An error of `work` comes in
+    place of its result. What the threads were given they do, whatever stops the caller.
+    """
+    if not most:
+        yield from map(work, items)
+        return
+    waiting = deque[Future[Any]]()
+    with ThreadPoolExecutor(most) as threads:
+        for item in items:
+            waiting.append(threads.submit(work, item))
+            if len(waiting) > most:
+                yield waiting.popleft().result()
+        yield from (each.result() for each in waiting)
 
 
 class Witness(ABC):

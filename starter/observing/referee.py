@@ -36,7 +36,6 @@ STEPS = 300
 HISTORY = 10
 """Steps that L-BFGS remembers, each in two arrays of the weights' size."""
 BINS = 15
-"""Number of bins of the calibration error."""
 
 
 @dataclass(frozen=True, eq=False)

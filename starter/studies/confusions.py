@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from starter.data.images.figure import Drawn, new_figure
 from starter.data.images.reading import Fit
 from starter.data.sets.rendering import FromRecipe
-from starter.data.wordnet.assign import path_similarity, wu_palmer
+from starter.data.wordnet.assign import measured
 from starter.data.wordnet.images import load_class_images
 from starter.data.wordnet.manifest import ASSIGNMENTS, ClassEntry, read_manifest
 from starter.data.wordnet.wordnet import WordNet, load_wordnet
@@ -81,8 +81,8 @@ def prediction_graph(
         true, predicted, images = entries[row], known[column], counts[row, column]
         similarity = np.nan
         if true.synset and predicted.synset:
-            pair = wordnet, [true.synset], [predicted.synset]
-            similarity = (path_similarity(*pair) + wu_palmer(*pair)).item() / 2
+            steps, palmer = measured(wordnet, [true.synset], [predicted.synset])
+            similarity = (1 / (1.0 + steps) + palmer).item() / 2
         word = wordnet.words[true.synset][0] if true.synset else true.name
         described = true.source, true.name, word, true.assignment, predicted.name
         rows.append((*described, images, images / counts[row].sum(), similarity))

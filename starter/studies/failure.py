@@ -20,7 +20,6 @@ from starter.studies.shift.grid import kth_distance
 from submission.arrays import BoolArray, FloatArray
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""Quantiles of the ranks in `ranks_table`."""
 ALL = "all"
 SUBSETS, LEAST = 100, 40
 """Largest number of subsets of a kind of images, as in the paper, and smallest number of images of each."""

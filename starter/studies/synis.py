@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from starter.contest.show import encode
 from starter.data.sources.sources import load_source
 from starter.models.classifiers.specs import user_function
 from starter.models.encoders import Encoder
@@ -28,7 +28,6 @@ from submission.progress import progress
 from submission.random import GENERATED, SYNIS
 
 DATASHEET = Path(__file__).with_name("datasheet.md")
-"""Template of the datasheet."""
 OBJECT = "{object}"
 BATCH = 8
 """Number of prompts per call of the generator."""
@@ -102,7 +101,6 @@ MEANINGS, *COVARIATES = PHRASES
 USUAL = (FACES.index("dejavu"), 0, 0, 0)
 """The default face, backdrop, look and operation, for a prompt that does not name them."""
 GLYPH_STYLES = tuple(Style(phrase, f"{OBJECT}, {phrase}") for phrases in COVARIATES for phrase in phrases)
-"""A style for each covariate phrase."""
 
 
 def draw_glyphs(prompts: Sequence[Prompt]) -> Pixels:
@@ -242,6 +240,6 @@ def write_grid(out: Path, prompts: Sequence[Prompt], name: str, generator: Gener
         bar.update(len(prompts) - sum(map(len, missing)))
         for each in missing:
             for prompt, image in zip(each, generate(name, generator, each), strict=True):
-                write_bytes(out / prompt.file, cv2.imencode(".png", image[:, :, ::-1])[1].tobytes())
+                write_bytes(out / prompt.file, encode(".png", image))
             bar.update(len(each))
     write_text(out / "DATASHEET.md", sheet)

@@ -12,7 +12,7 @@ from baselines.accuracy.entropy import entropies
 from baselines.accuracy.fd import fd
 from baselines.contract.conformance import example_meta_train, example_observation
 from oracle import Syp, networks
-from oracle.variant import PARTS, decays_biases, parts_of, scaling_of
+from oracle.variant import PARTS, parts_of
 
 QUICK = {"iterations": 40, "batch_size": 50, "variant": "released"}
 META = example_meta_train(sets=5)
@@ -99,12 +99,8 @@ def test_probabilities_are_those_of_the_description(arch):
 def test_parts_of_the_training():
     assert parts_of("paper") == frozenset()
     assert parts_of("released") == {*PARTS}
-    repvgg, other = of_architecture("repvgg_a0").source, META.source
-    assert not decays_biases({"biases"}, repvgg)
-    assert decays_biases({"biases"}, other)
-    assert decays_biases(parts_of("paper"), repvgg)
-    assert scaling_of(parts_of("batches, scaling"), "set") == "pooled"
-    assert scaling_of({"scaling"}, "global") == "global"
+    assert Syp(variant="batches, scaling")._scaling() == "pooled"
+    assert Syp(variant="scaling", normalisation="global")._scaling() == "global"
 
 
 @pytest.mark.parametrize(
@@ -124,7 +120,10 @@ def test_rate_and_weight_of_the_released_training(arch, given, expected, monkeyp
 
     def train(network, rows, correct, weights, batches, optimiser, rates):
         seen[type(network).__name__] = rates[0], 1.0 if weights is None else weights.max().item()
-        power = 1.0 if given.get("variant") == "paper" else 0.9
+        released = given.get("variant") != "paper"
+        power = 0.9 if released else 1.0
+        free = released and arch == "repvgg_a0"
+        assert [group["weight_decay"] for group in optimiser.param_groups] == [5e-4, 0.0 if free else 5e-4]
         assert rates[-1] == pytest.approx(rates[0] / len(rates) ** power)
 
     monkeypatch.setattr(networks, "train", train)

@@ -6,19 +6,19 @@ from importlib.metadata import version
 import pytest
 from rules import with_fields
 
-from submission.card import archive_readme, croissant, data_card
+from submission.card import HERE, archive_readme, croissant, filled
 
 
 def test_what_a_competition_lacks_is_not_made_up(competition):
     """The one of made-up numbers has no licences and no meta-train targets."""
-    assert "\nglyphs: not stated\n" in data_card(competition)
+    assert "\nglyphs: not stated\n" in filled(HERE / "card.md", competition)
     document = json.loads(croissant(competition))
     assert [record["name"] for record in document["recordSet"]] == ["val_targets", "sample_submission"]
 
 
 def test_names_are_no_mark_up(competition):
     odd = with_fields(competition, name="<script>|x", source="```")
-    lines = data_card(odd).splitlines()
+    lines = filled(HERE / "card.md", odd).splitlines()
     assert lines[0] == "# \\<script\\>\\|x"
     fences = [line for line in lines if line.startswith("```")]
     assert fences == [*["```text", "```"] * 2, "```text", "```: not stated", "```"]

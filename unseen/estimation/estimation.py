@@ -32,7 +32,6 @@ PICTURES = 12
 CHARTED = 4
 """Smallest number of sets for which the page has a chart."""
 HEADINGS = ("set", "images", "accuracy", "interval", "difference", "fallen", "distance", "outside")
-"""Headings of the table for a terminal."""
 Photos = Mapping[str, Sequence[tuple[str, Pixels]]]
 """The images (h, w, 3) of sets with the names of their files, by the set's name."""
 

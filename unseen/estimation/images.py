@@ -88,14 +88,13 @@ def estimate_images(
     photos = {name: read_unlabelled(path, fit) for name, path in zip(names, unlabelled, strict=True)}
     sets = [ImageSet(name, np.stack([image for _, image in each]), None) for name, each in photos.items()]
     estimation = estimate_sets(classifier, known, sets, asked, encoders)
-    return estimation, _in_windows(photos, asked) if asked.window or asked.by else photos
-
-
-def _in_windows(photos: Photos, asked: Asked) -> Photos:
-    """Returns the files and images of each window, by its name."""
+    if not (asked.window or asked.by):
+        return estimation, photos
     cuts = windows({name: len(each) for name, each in photos.items()}, asked)
     pairs = zip(photos.values(), cuts, strict=True)
-    return {name: [each[row] for row in rows] for each, parts in pairs for name, rows in parts.items()}
+    return estimation, {
+        name: [each[row] for row in rows] for each, parts in pairs for name, rows in parts.items()
+    }
 
 
 def estimate_sets(

@@ -29,7 +29,6 @@ from unseen.estimation.tables import Given, class_columns, in_order_of, read
 NEAR = 0.05
 """Distance from the best labelled accuracy within which a model leads."""
 LEVEL = 0.98
-"""Level of the intervals."""
 
 
 class Pair(NamedTuple):

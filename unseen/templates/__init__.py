@@ -11,7 +11,6 @@ from submission.files import write_text
 from submission.tracks import require_track
 
 TEMPLATES = {"accuracy": "my_method", "ood": "my_ood_method"}
-"""Name of the template for a method, by track."""
 
 
 def new_method(name: str, folder: Path, track: str = "accuracy", sklearn: bool = False) -> Path:

@@ -11,9 +11,8 @@
 
 A file is of five severities if its labels are: five times the same. A single severity may have such labels
 beside it. Images are uint8 (n, h, w, 3), or as `as_images` takes them; labels are class indices (n,).
-Sources: the DataCV 2023 kit
-(github.com/xingjianleng/autoeval_baselines); CIFAR-10-C, Hendrycks & Dietterich (ICLR 2019); CIFAR-10.1,
-Recht et al. (arXiv 1806.00451).
+Sources: the DataCV 2023 kit (github.com/xingjianleng/autoeval_baselines); CIFAR-10-C, Hendrycks & Dietterich
+(ICLR 2019); CIFAR-10.1, Recht et al. (arXiv 1806.00451).
 """
 
 import re

@@ -30,32 +30,22 @@ _NONE = 10_000
 """Number of edges where there is no path; twice that still fits an int16."""
 
 
-def path_similarity(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> FloatArray:
-    """Returns 1 / (1 + p), p the edges of the shortest path, of each `first` (n) and `second` (m): (n, m)."""
-    return 1 / (1.0 + _measured(wordnet, first, second)[0])
-
-
-def wu_palmer(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> FloatArray:
-    """Returns Wu & Palmer's similarity of each `first` (n) and each `second` (m): (n, m), in (0, 1].
-
-    The deepest synset above both is the one whose shortest path to the root is longest; its depth in the
-    formula is its longest path. Of several equally deep it is the one in `first`, or the first by name.
-    """
-    return _measured(wordnet, first, second)[1]
-
-
 def mean_similarity(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> FloatArray:
     """Returns the mean of the measures, in (0, 1], Leacock & Chodorow's over log 2D, our choice: (n, m)."""
-    edges, palmer = _measured(wordnet, first, second)
+    edges, palmer = measured(wordnet, first, second)
     largest = np.log(2 * max(most for _, most in wordnet.depths.values()))
     leacock = 1 - np.log(1.0 + edges) / largest
     return (1 / (1.0 + edges) + leacock + palmer) / 3
 
 
-def _measured(
+def measured(
     wordnet: WordNet, first: Sequence[str], second: Sequence[str]
 ) -> tuple[NDArray[np.int16], FloatArray]:
-    """Returns the edges of the shortest path of each pair (n, m), and Wu & Palmer's similarity."""
+    """Returns the edges of the shortest path, p, and Wu & Palmer's similarity of each pair, (n, m).
+
+    The deepest synset above both is the one whose shortest path to the root is longest; its depth in the
+    formula is its longest path. Of several equally deep it is the one in `first`, or the first by name.
+    """
     above = [wordnet.ancestors(synset) for synset in first]
     deepest_first = sorted(
         set().union(*above), key=lambda synset: (-wordnet.depths[synset][0], wordnet.name(synset))

@@ -65,11 +65,6 @@ class WeightsFile:
         return cls(path, *open_checkpoint(path))
 
     @property
-    def arch(self) -> str | None:
-        """The architecture in the file's metadata; None if it is missing."""
-        return self.metadata.get("arch")
-
-    @property
     def classes(self) -> tuple[str, ...] | None:
         """The class names in the file's metadata; None if they are missing."""
         return self._parsed(
@@ -145,7 +140,7 @@ def load_classifier(
         official = parsed.weights == "official"
         path = fetch(*OFFICIAL[parsed.name], cache_folder()) if official else Path(parsed.weights)
         file = WeightsFile.read(path)
-        arch = file.arch or parsed.arch or parsed.name
+        arch = file.metadata.get("arch") or parsed.arch or parsed.name
         if file.classes not in (None, tuple(map(composed, classes))):
             made, mine = reprlib.repr(file.classes), reprlib.repr(tuple(classes))
             raise OtherClasses(f"{file.path} was made for the classes {made}, not for {mine}")
@@ -175,14 +170,15 @@ def read_classifier(
     """Returns the classifier in a file of `save_classifier`; `name` is by default the file's stem."""
     check_device(device)
     file = WeightsFile.read(path)
-    if file.arch is None or file.classes is None:
+    arch = file.metadata.get("arch")
+    if arch is None or file.classes is None:
         raise UnusableInput(
             f"{path} does not tell its architecture and classes: load it as NAME=PATH instead"
         )
-    network, (mean, std) = _read(file, file.arch, len(file.classes))
+    network, (mean, std) = _read(file, arch, len(file.classes))
     return Classifier(
         name=name or path.stem,
-        arch=headed(network, file.arch, None, len(file.classes)),
+        arch=headed(network, arch, None, len(file.classes)),
         network=network,
         classes=file.classes,
         mean=mean,

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
 from starter.models.classifiers.engine import Runner
-from starter.models.classifiers.networks.body import BodyNetwork
+from starter.models.classifiers.networks.body import BodyNetwork, Triple
 from starter.models.classifiers.networks.libraries import library_network, maker, pretrained_state, unlogged
 from starter.models.classifiers.networks.network import Part
 from starter.models.classifiers.specs import CLIP, ZERO_SHOT, Spec, user_function
@@ -38,8 +38,6 @@ USUAL = 224
 CLASSES = 1000
 """Number of classes of the libraries' weights; the last layer is not used."""
 LITE_MEAN, LITE_STD = (127 / 255,) * 3, (128 / 255,) * 3
-
-Triple = tuple[float, ...]
 
 
 def load_encoder(text: str, device: str = "cpu") -> Encoder:

@@ -28,7 +28,6 @@ from submission.progress import progress
 from submission.random import CONTRASTIVE
 
 LENGTH = 128
-"""Number of features l."""
 IMAGES, EPOCHS = 24_000, (4, 4)
 """Numbers of embedded glyphs, and of passes over the easy images and then over all."""
 PHOTO_EPOCHS, PHOTO_WIDTHS = (2, 10), (32, 64, 128, 128)

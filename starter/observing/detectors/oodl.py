@@ -20,7 +20,6 @@ BATCH = 500
 GRID = 4
 """Number of rows, and of columns, of the grid over whose cells the feature maps are averaged."""
 COMPONENTS = 64
-"""Number of principal components."""
 KERNELS = 500
 """Number of components of Nystroem's approximation."""
 

@@ -9,7 +9,7 @@ import pytest
 from built import linked
 
 from submission import Competition
-from submission.card import CARD, CROISSANT, cards, croissant, data_card
+from submission.card import CARD, CROISSANT, cards, croissant
 from submission.files import sha256
 from submission.pack import write_archive
 from submission.predictions import read_predictions
@@ -61,6 +61,6 @@ def test_public_files_are_named_with_hashes_and_nothing_is_told_of_private_ones(
 def test_the_archive_holds_them_and_they_read_it(organizers: Competition, tmp_path: Path) -> None:
     shutil.unpack_archive(write_archive(organizers, tmp_path / "packed.zip"), tmp_path / "unpacked")
     folder = tmp_path / "unpacked" / organizers.root.name
-    assert (folder / CARD).read_text() == data_card(organizers)
+    assert (folder / CARD).read_text() == cards(organizers)[CARD]
     dataset = mlcroissant.Dataset(str(folder / CROISSANT))
     assert len(list(dataset.records("val_targets"))) == len(organizers.ids("val"))

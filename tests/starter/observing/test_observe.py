@@ -1,6 +1,8 @@
 """Observing: what the cache gives is what computing gives, whatever was interrupted, damaged or there before."""
 
 import copy
+import threading
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +20,7 @@ from starter.models.classifiers.networks.small import Small
 from starter.observing.cache import Cache
 from starter.observing.image_stats import image_stats
 from starter.observing.observation import NEEDS, ROTATED
-from starter.observing.observe import PARTS, Observer, fit_rotation_head, observe_all, read
+from starter.observing.observe import PARTS, Observer, aside, fit_rotation_head, observe_all, read
 from submission.errors import UnusableInput
 from submission.progress import progress
 
@@ -301,3 +303,30 @@ def test_a_set_of_another_size_than_it_says_and_unknown_needs_are_refused(observ
     with pytest.raises(ValueError, match="unknown need 'labels': an observation holds moments, features"):
         read(rendering(), observer, ("labels",))
     assert not observer.cache.root.exists()
+
+
+@pytest.mark.parametrize("most", [0, 2])
+def test_results_come_in_order_and_few_items_are_taken_ahead(most):
+    taken = []
+    items = (taken.append(n) or n for n in range(20))
+    for number, (result, thread) in enumerate(aside(lambda n: (n * n, threading.get_ident()), items, most)):
+        assert result == number * number
+        assert (thread == threading.get_ident()) == (most == 0)
+        assert len(taken) <= number + 1 + most
+    assert number == 19
+
+
+@pytest.mark.parametrize("most", [0, 2])
+def test_an_error_comes_after_the_results_before_it(most):
+    results = aside(lambda n: 1 // (2 - n), range(9), most)
+    assert [next(results), next(results)] == [0, 1]
+    with pytest.raises(ZeroDivisionError):
+        next(results)
+
+
+def test_what_was_given_is_done_when_the_caller_stops():
+    done = []
+    results = aside(lambda n: (time.sleep(0.02), done.append(n)), range(9), 2)
+    next(results)
+    results.close()
+    assert sorted(done) == [0, 1, 2]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from taxonomy import synset_id, write_class_zip, write_taxonomy
 
-from starter.data.wordnet.assign import path_similarity, wu_palmer
+from starter.data.wordnet.assign import measured
 from starter.data.wordnet.manifest import ClassEntry, write_manifest
 from starter.models.classifiers import read_classifier
 from starter.studies.confusions import (
@@ -47,8 +47,8 @@ def test_edges_count_images_and_carry_similarities(wordnet, graph):
     assert edges["images"][edges["kept"]].to_dict() == kept
     assert sizes(graph) == "full graph: 7 nodes, 7 edges; pruned: 5, 4"
     assert edges.loc[("fox", "truck"), "share"] == pytest.approx(0.3)
-    pair = (wordnet, [synset_id("fox")], [synset_id("dog")])
-    expected = (path_similarity(*pair) + wu_palmer(*pair)) / 2
+    steps, palmer = measured(wordnet, [synset_id("fox")], [synset_id("dog")])
+    expected = (1 / (1 + steps) + palmer) / 2
     assert edges.loc[("fox", "dog"), "similarity"] == pytest.approx(expected[0, 0])
     assert edges.loc["griffin"]["similarity"].isna().all()
 
