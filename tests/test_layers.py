@@ -141,7 +141,6 @@ import contextlib, io, sys, unseen
 
 def loaded(*names):
     return [name for name in names if name in sys.modules]
-
 assert not loaded("numpy", "typer", "submission", "pandas")
 sys.argv = ["unseen", "--help"]
 with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):

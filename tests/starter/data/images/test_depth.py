@@ -21,8 +21,8 @@ GREY = COLOURS[..., :1].repeat(3, axis=3)
 
 def encoded(values, end):
     """A file as OpenCV writes it, from RGB or grey values; old ones would make logarithms of floats."""
-    form = (cv2.IMWRITE_TIFF_COMPRESSION, 1) if end == ".tiff" else ()
-    return cv2.imencode(end, values[..., ::-1] if values.ndim == 3 else values, form)[1].tobytes()
+    plain = (cv2.IMWRITE_TIFF_COMPRESSION, 1)
+    return cv2.imencode(end, values[..., ::-1] if values.ndim == 3 else values, plain)[1].tobytes()
 
 
 def read(folder, files, end):
