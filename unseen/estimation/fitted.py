@@ -155,7 +155,7 @@ class Fitted:
             fallen="no sign" if verdict == "no" and not self.supported else verdict,
             least=least,
             promised=promised,
-            unlabelled=(self._interval([signs], asked.level, promised)[0], high),
+            unlabelled=(interval([signs], asked.level, constants, promised)[0], high),
             shares=tuple(map(float, shift.shares)),
             distance=shift.distance,
             outside=outside,
