@@ -155,7 +155,7 @@ class Fitted:
             fallen="no sign" if verdict == "no" and not self.supported else verdict,
             least=least,
             promised=promised,
-            unlabelled=(interval([signs], asked.level, constants, promised)[0], high),
+            unlabelled=(interval([signs], asked.level, constants, promised, outside > FAR)[0], high),
             shares=tuple(map(float, shift.shares)),
             distance=shift.distance,
             outside=outside,
