@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from typer import CallbackParam, Context, Exit, Option, echo
 
-from submission.competition import future_of
 from submission.errors import UnusableInput
 from unseen.cli import options
 from unseen.cli.options import Cache, Cluster, Device, Network, argument, number, option, path, text
@@ -79,6 +78,7 @@ def build(
         return
 
     from starter.models.classifiers import Spec
+    from submission.competition import future_of
 
     codes = filter(None, (Spec.parse(each).own_code for each in asked.classifiers))
     own = dict.fromkeys(options.use_networks(context, [*network, *codes]))
