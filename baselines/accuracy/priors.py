@@ -24,7 +24,7 @@ PRIORS = ("em", "bbse", "referee")
 NEAR = 1e-6
 """EM ends when the share of no class changes by this much."""
 MOST_STEPS = 10_000
-LARGEST_BIAS, FLAT = 20.0, 1e-7
+LARGEST_BIAS, FLAT = 20.0, 1e-5
 """Limit of the biases; share of the loss by which a step must lower it, or it is the last."""
 LAST_SHARES = f"{__name__}.last_shares"
 """Key of the last prior by EM among the values that a source has computed."""
