@@ -49,10 +49,7 @@ for code, *arguments in commands:
 def run_without(commands: list[list[object]], present: Iterable[str] = (), absent: Iterable[str] = ()) -> str:
     """Run commands, each after the exit code that is expected, in one process where packages are missing.
 
-    Args:
-        commands: exit code and arguments.
-        present: the only packages that there are beside Python's own, or none for all.
-        absent: packages that there are not.
+    Beside Python's own there are all packages, or those of `present` alone.
     """
     given = json.dumps([sorted(present), sorted(absent), commands])
     done = subprocess.run([sys.executable, "-c", RUN, given], capture_output=True, text=True, check=False)

@@ -4,6 +4,7 @@ import errno
 import json
 
 import pytest
+from built import contents
 
 from leaderboard.heads import HEADS, read_heads
 from leaderboard.ledger import ledger_path
@@ -24,10 +25,6 @@ def killed_before(step, monkeypatch, command, *arguments):
         patch.setattr(f"leaderboard.{step}", stop)
         with pytest.raises(KeyboardInterrupt):
             command(*arguments)
-
-
-def contents(root):
-    return {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
 def without_receipts(competition):

@@ -104,6 +104,12 @@ def test_a_chain_written_anew_is_found_by_a_published_head(entered):
         verify(entered, [kept])
 
 
+def test_a_ledger_of_another_version_is_refused(entered, halves, clock):
+    tamper(entered, "PRAGMA user_version = 2")
+    with pytest.raises(UnusableInput, match="is of format 2, this kit reads 3"):
+        submit(entered, halves, "A", clock)
+
+
 def test_a_score_or_a_file_that_does_not_fit_is_found(competition, halves, clock):
     submit(competition, halves, "A", clock)
     withdraw(competition)
@@ -119,6 +125,11 @@ def test_a_score_or_a_file_that_does_not_fit_is_found(competition, halves, clock
     ):
         tamper(competition, statement)
         assert problem in verify(competition).problems[0]
+        if problem == "other predictions":
+            assert publish(competition).standings
+            with pytest.raises(UnusableInput, match="submission 1 has other predictions than its file"):
+                publish(competition, clock())
+            withdraw(competition)
         path.write_bytes(whole)
     tamper(competition, "DELETE FROM files")
     assert "missing" in verify(competition).problems[0]
