@@ -54,11 +54,8 @@ def record(
 ) -> None:
     """Write ``NAME.csv`` and ``NAME.json``: the command, the commit and the date (UTC) of the lines.
 
-    Args:
-        name: of the table.
-        lines: a mapping from column to value each, at least one, all with the same columns.
-        decimals: of floats; what is not finite is left empty.
-        command, commit: that the lines come from; by default those that run.
+    All lines have the same columns; what is not finite is left empty. Without a command or a commit, those
+    that run are named.
     """
     text = io.StringIO()
     writer = csv.DictWriter(text, list(lines[0]), lineterminator="\n")
