@@ -47,10 +47,7 @@ for code, *arguments in commands:
 
 
 def run_without(commands: list[list[object]], present: Iterable[str] = (), absent: Iterable[str] = ()) -> str:
-    """Run commands, each after the exit code that is expected, in one process where packages are missing.
-
-    Beside Python's own there are all packages, or those of `present` alone.
-    """
+    """Run commands, each after its exit code, in one process with all packages or those of `present` alone."""
     given = json.dumps([sorted(present), sorted(absent), commands])
     done = subprocess.run([sys.executable, "-c", RUN, given], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

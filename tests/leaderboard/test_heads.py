@@ -15,12 +15,10 @@ from leaderboard.verify import verify
 from submission import UnusableInput
 
 
-def stop(*arguments):
-    """Stand in for a step before which the process is killed."""
-    raise KeyboardInterrupt
-
-
 def killed_before(step, monkeypatch, command, *arguments):
+    def stop(*_):
+        raise KeyboardInterrupt
+
     with monkeypatch.context() as patch:
         patch.setattr(f"leaderboard.{step}", stop)
         with pytest.raises(KeyboardInterrupt):

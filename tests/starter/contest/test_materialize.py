@@ -93,6 +93,8 @@ def test_datacv_has_one_file_of_labels_where_all_sets_show_the_same_images(whole
         np.testing.assert_array_equal(np.load(folder / file, allow_pickle=False), wanted.images)
         np.testing.assert_array_equal(labels, wanted.labels)
         assert_same(load_stored(stored, whole.classes), wanted)
+    for planned in json.loads((whole.root / "private/build.json").read_text())["test"]:
+        assert json.loads(planned["recipe"])["ops"][0] == ["sample", {"n": 600}], "labels.npy tells no others"
 
 
 def test_datacv_has_a_folder_a_set_where_they_differ_and_accuracies_in_their_order(noisy, tmp_path):
@@ -159,13 +161,6 @@ def test_a_reader_of_the_documented_layout_predicts_as_the_kit_on_the_same_sourc
     np.testing.assert_allclose(
         answer, [*read_predictions(path, whole.ids("test")).values()], rtol=0, atol=1e-5
     )
-
-
-def test_no_set_of_labels_tells_those_of_a_test_set(whole, tmp_path):
-    """In the order of the meta-train sets, a test set's labels would be in labels.npy."""
-    record = json.loads((whole.root / "private/build.json").read_text())
-    for planned in record["test"]:
-        assert json.loads(planned["recipe"])["ops"][0] == ["sample", {"n": 600}]
 
 
 def test_after_an_interruption_it_goes_on_and_ends_in_the_same_bytes(noisy, tmp_path, monkeypatch):
