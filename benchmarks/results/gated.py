@@ -349,9 +349,7 @@ def main() -> None:
     seen = (Seen(given.folder, given.classifier, seed) for seed in range(given.seeds))
     lines = [line for each in seen for line in measure(each)]
     for table, rows in summary(pd.DataFrame(lines)).items():
-        print(f"\n{table}")
-        for row in rows:
-            print({key: round(value, 1) if isinstance(value, float) else value for key, value in row.items()})
+        print(f"\n{table}\n{pd.DataFrame(rows).round(1).to_string(index=False)}")
         if given.write:
             record(f"gated-{table}-{given.classifier.partition('_')[0]}", rows, decimals=1)
 

@@ -6,14 +6,15 @@ FOLDER holds cifar10.zip (train/<class>/, test/<class>/), ood.zip (<set>/) and w
 DIR keeps what was observed and scored, so that a second run goes on from there.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import real
 from numpy.typing import NDArray
-from pages import record_markdown
+from pages import record
 from tqdm import tqdm
 
 from baselines import OOD_BASELINES
@@ -144,12 +145,8 @@ def errors(method: Estimator, meta: MetaTrain, test: MetaTrain, parts: list[Fold
     return found
 
 
-def table(rows: Mapping[str, Sequence[float | str]], columns: list[str]) -> str:
-    lines = ["| | " + " | ".join(columns) + " |", "| --- |" + " ---: |" * len(columns)]
-    for name, values in rows.items():
-        cells = [each if isinstance(each, str) else f"{each:.2f}" for each in values]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+def table(rows: Mapping[str, Sequence[float]], columns: Iterable[object]) -> list[dict[str, object]]:
+    return [{"": name, **dict(zip(map(str, columns), values, strict=True))} for name, values in rows.items()]
 
 
 def paper_sides(pools: Pools, detector: str) -> tuple[MetaTrain, MetaTrain]:
@@ -160,7 +157,7 @@ def paper_sides(pools: Pools, detector: str) -> tuple[MetaTrain, MetaTrain]:
     )
 
 
-def paper_table(pools: Pools) -> str:
+def paper_table(pools: Pools) -> list[dict[str, object]]:
     """The paper's table 1, one family left out after the other."""
     rows: dict[str, list[float]] = {}
     for detector in pools.scores:
@@ -186,7 +183,7 @@ def hidden_errors(pools: Pools, detector: str) -> tuple[dict[str, NDArray[np.flo
     return found, np.array([len(mix) for mix in mixes])
 
 
-def hidden_table(pools: Pools) -> str:
+def hidden_table(pools: Pools) -> list[dict[str, object]]:
     """Hidden IND shares: the RMSE by size over all detectors."""
     found = [hidden_errors(pools, detector) for detector in tqdm(pools.scores, "hidden share")]
     sizes = np.concatenate([each for _, each in found])
@@ -196,7 +193,7 @@ def hidden_table(pools: Pools) -> str:
         rows[name] = [*(rmse(joined[sizes == size]) for size in SIZES), rmse(joined)]
     for rival in ("gscore-ude-w", "plugin-mpe"):
         rows[f"gscore-best / {rival}"] = np.divide(rows["gscore-best"], rows[rival]).tolist()
-    return table(rows, [*map(str, SIZES), "all"])
+    return table(rows, (*SIZES, "all"))
 
 
 def write_tables(pools: Pools, folder: Path) -> None:
@@ -230,9 +227,10 @@ def main() -> None:
     }
     for name, (what, make) in made.items():
         found = make(pools)
-        print(f"RMSE, points of {given.metric}, {what}\n\n{found}\n")
+        shown = pd.DataFrame(found).round(2).to_string(index=False)
+        print(f"RMSE, points of {given.metric}, {what}\n\n{shown}\n")
         if given.write:
-            record_markdown(f"ood-track-{name}" + ("" if given.metric == "fpr95" else "-auroc"), found)
+            record(f"ood-track-{name}" + ("" if given.metric == "fpr95" else "-auroc"), found)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -44,6 +44,7 @@ NO_PROSE = re.compile(
 NUMBER = re.compile(r"(?<![\w.,@-])(?:(?:\d[\d,]*)?\.\d+|\d[\d,]*(?= ?(?:%|points?\b|times\b)))(?![\w.]*\w)")
 """A number of prose that has to stand in a table: one with a decimal, or of percent, points or times."""
 IN_TABLE = re.compile(r"\d[\d,]*(?:\.\d+)?|\.\d+")
+ONE_THREAD = "OMP_NUM_THREADS=1 python"
 TEXT = 30
 """A column with a cell of more characters is text, flush left."""
 
@@ -53,11 +54,8 @@ def record(
 ) -> None:
     """Write ``NAME.csv`` and ``NAME.json``: the command, the commit and the date (UTC) of the lines.
 
-    Args:
-        name: of the table.
-        lines: a mapping from column to value each, at least one, all with the same columns.
-        decimals: of floats; what is not finite is left empty.
-        command, commit: that the lines come from; by default those that run.
+    All lines have the same columns; what is not finite is left empty. Without a command or a commit, those
+    that run are named.
     """
     text = io.StringIO()
     writer = csv.DictWriter(text, list(lines[0]), lineterminator="\n")
@@ -68,18 +66,22 @@ def record(
     write_text(DATA / f"{name}.json", json.dumps(origin, indent=2) + "\n")
 
 
-def record_markdown(name: str, text: str) -> None:
-    """`record` the first table in a text, as a benchmark prints it."""
-    lines = [line for line in text.splitlines() if line.startswith("| ")]
-    header, _, *rows = [[cell.strip() for cell in line.strip()[1:-1].split("|")] for line in lines]
-    record(name, [dict(zip(header, row, strict=True)) for row in rows])
-
-
 def merge(name: str, lines: Sequence[Mapping[str, str]], command: str) -> None:
     """`record` a table with these lines in place of those that begin alike; the others stay."""
     with (DATA / f"{name}.csv").open(encoding="utf-8", newline="") as stream:
         before = list(csv.DictReader(stream))
     record(name, list({next(iter(line.values())): line for line in [*before, *lines]}.values()), 2, command)
+
+
+def tell(figures: Iterable[tuple[str, str]], command: str, write: bool) -> None:
+    """Print what a command of one thread has measured, and `merge` it into the figures of speed."""
+    lines = []
+    for what, figure in figures:
+        print(f"{what}: {figure}", flush=True)
+        by = {"command": f"`{ONE_THREAD} {command}`", "measured": f"{checked_out()}, {today()}"}
+        lines.append({"what": what, "figure": figure, **by})
+    if write:
+        merge("speed-figures", lines, "each by its own command")
 
 
 def rendered(page: str) -> str:

@@ -6,7 +6,6 @@ NAME is one of `MEASURES`; without any, all are run. --small shows in a minute t
 nothing. --write puts the figures into docs/results/speed.md.
 """
 
-import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +24,7 @@ from unseen.api.methods import SLOW, methods_of
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "results"))
 import pages
+import real
 
 
 def seconds(way: Callable[[], object]) -> float:
@@ -95,22 +95,14 @@ MEASURES = {"methods": methods, "fitting": fitting}
 
 def main() -> None:
     """Measure and print."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser = real.parser(__doc__, folder=False)
     parser.add_argument("name", nargs="*", choices=[*MEASURES, []], default=[])
     parser.add_argument("--small", action="store_true")
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     cv2.setNumThreads(1)
-    lines = []
     for name in options.name or MEASURES:
-        for what, figure in MEASURES[name](options.small):
-            print(f"{what}: {figure}", flush=True)
-            command = f"`OMP_NUM_THREADS=1 python benchmarks/speed/micro.py {name}`"
-            measured = f"{pages.checked_out()}, {pages.today()}"
-            lines.append({"what": what, "figure": figure, "command": command, "measured": measured})
-    if options.write and not options.small:
-        pages.merge("speed-figures", lines, "each by its own command")
+        figures = MEASURES[name](options.small)
+        pages.tell(figures, f"benchmarks/speed/micro.py {name}", options.write and not options.small)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ Times are seconds of the processor unless a figure says otherwise. --small shows
 figures or tables into docs/results.
 """
 
-import argparse
 import json
 import os
 import statistics
@@ -52,6 +51,7 @@ from unseen.api.methods import methods_of
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "results"))
 import pages
+import real
 
 NEEDS = TRACKS["accuracy"].needs
 MIDDLE = ((0.5,) * 3, (0.25,) * 3)
@@ -301,28 +301,21 @@ def main() -> None:
     """Measure and print."""
     if sys.argv[1:2] == ["arm"]:
         return arm(sys.argv[2], int(sys.argv[3]))
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser = real.parser(__doc__, folder=False)
     parser.add_argument("name", choices=[*FIGURES, *TABLES])
     parser.add_argument("--small", action="store_true")
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    command = f"OMP_NUM_THREADS=1 python benchmarks/speed/scale.py {options.name}"
-    lines: list[dict[str, Any]] = []
-    if options.name in TABLES:
+    command = f"benchmarks/speed/scale.py {options.name}"
+    if options.name in FIGURES:
+        pages.tell(FIGURES[options.name](options.small), command, options.write)
+    else:
         measure, table = TABLES[options.name]
+        lines: list[dict[str, Any]] = []
         for line in measure(options.small):
             print(*(f"{each:.2f}" if isinstance(each, float) else each for each in line.values()), flush=True)
             lines.append(line)
         if options.write:
-            pages.record(table, lines, command=command)
-        return
-    for what, figure in FIGURES[options.name](options.small):
-        print(f"{what}: {figure}", flush=True)
-        measured = f"{pages.checked_out()}, {pages.today()}"
-        lines.append({"what": what, "figure": figure, "command": f"`{command}`", "measured": measured})
-    if options.write:
-        pages.merge("speed-figures", lines, "each by its own command")
+            pages.record(table, lines, command=f"{pages.ONE_THREAD} {command}")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ families is below LEVEL, or "no" said of more fallen sets than NO. Exit code 1 i
 read wrongly elsewhere becomes a case here; nothing is chosen on these.
 """
 
-import argparse
 import sys
 from collections import Counter
 from pathlib import Path
@@ -24,6 +23,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "attacks"))
 sys.path.append(str(Path(__file__).resolve().parents[1] / "results"))
 import archives
 import pages
+import real
 
 LEAST, LEVEL, NO = 0.8, 0.9, 0.02
 KINDS = {"tables": files.tables, "scores": files.scores, "images": files.images, "models": models.models}
@@ -64,11 +64,8 @@ def summed(lines: pd.DataFrame) -> pd.DataFrame:
 
 def main() -> None:
     """Try, count, print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = real.parser(__doc__, folder=False)
     parser.add_argument("kind", nargs="*", choices=[*KINDS, "archives", "tasks", []], default=[])
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     chosen = options.kind or [*KINDS, "archives", "tasks"]
     counts = {kind: outcomes(kind, KINDS[kind]()) for kind in KINDS if kind in chosen}

@@ -10,13 +10,8 @@ from pages import ROOT
 pytest.importorskip("sphinx", reason='the docs are built with pip install -e ".[docs]"')
 
 
-@pytest.fixture(scope="module")
-def conf():
-    return runpy.run_path(str(ROOT / "docs/conf.py"))
-
-
-def test_every_command_and_option_has_its_line(conf):
-    page = conf["commands_page"]()
+def test_every_command_and_option_has_its_line():
+    page = runpy.run_path(str(ROOT / "docs/conf.py"))["commands_page"]()
     for name, lazy in COMMANDS.items():
         section = re.split(r"\n##+ ", page.split(f"# {name}\n")[1])[0]
         command = lazy.load()

@@ -3,8 +3,6 @@
 import json
 import re
 import shutil
-import sqlite3
-from contextlib import closing
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -13,7 +11,7 @@ from rules import with_rules
 from leaderboard.changes import amend
 from leaderboard.changes import team as change_team
 from leaderboard.history import history, history_table
-from leaderboard.ledger import ledger_path, opened
+from leaderboard.ledger import opened
 from leaderboard.publish import publish
 from leaderboard.solutions import rescore
 from leaderboard.submissions import select, submit
@@ -201,23 +199,3 @@ def test_a_newer_archive_brings_the_rules_of_now(competition, clock, tmp_path, m
     assert Competition.open(unpacked(archive)).daily_limit is None
     write_archive(amend(competition, "why", clock, daily_limit=2), archive)
     assert Competition.open(unpacked(archive)).daily_limit == 2
-
-
-def execute(competition, statement):
-    with closing(sqlite3.connect(ledger_path(competition))) as connection, connection:
-        connection.execute(statement)
-
-
-def test_a_ledger_of_another_version_is_refused(competition, halves, clock):
-    submit(competition, halves, "a", clock)
-    execute(competition, "PRAGMA user_version = 2")
-    with pytest.raises(UnusableInput, match="is of format 2, this kit reads 3"):
-        submit(competition, halves, "a", clock)
-
-
-def test_private_scores_are_those_of_the_files(competition, halves, clock):
-    submit(competition, halves, "a", clock)
-    execute(competition, "UPDATE files SET predictions = zeroblob(64)")
-    publish(competition)
-    with pytest.raises(UnusableInput, match="submission 1 has other predictions than its file"):
-        publish(competition, START + timedelta(days=9))

@@ -21,11 +21,6 @@ def entered(competition, halves, perfect, clock):
     return competition
 
 
-def lines(competition, records):
-    """The table without its header and legend, inner spaces single."""
-    return [" ".join(line.split()) for line in history_table(competition, records).splitlines()[1:-1]]
-
-
 def test_scores_by_part_classifier_and_group_worked_out_by_hand(entered):
     """Errors of halves in points: cnn 40 20 0 20, vit:b 30 30 10 40; test_0001 and 3 public, 1 and 2 seen."""
     first, second, third = history(entered)
@@ -45,7 +40,8 @@ def test_scores_by_part_classifier_and_group_worked_out_by_hand(entered):
     assert [record["number"] for record in history(entered, "TEAM A")] == [1, 3]
     with pytest.raises(UnusableInput, match="nothing was submitted by team 'C'"):
         history(entered, "C")
-    assert lines(entered, history(entered, "TEAM A")) == [
+    _, *lines, _ = history_table(entered, history(entered, "TEAM A")).splitlines()
+    assert [" ".join(line.split()) for line in lines] == [
         "1* 2026-01-01 01:00:00 Team A halves.csv 27.16 25.50 28.72 24.49 29.58 22.91 30.82 scored all halves <b>",
         "3 2026-01-01 03:00:00 Team A bad.csv invalid",
     ]

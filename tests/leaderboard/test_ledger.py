@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from leaderboard.heads import read_heads
 from leaderboard.history import history
 from leaderboard.ledger import COLUMNS, GENESIS, ledger_path, opened, row_hash
 from leaderboard.publish import publish
@@ -36,11 +37,6 @@ def entered(competition, halves, perfect, clock):
     rescore(competition, {"cnn/test_0001": 0.5}, set(), "a mix-up", clock)
     submit(competition, halves, "A", clock)
     return competition
-
-
-def head(competition):
-    with opened(competition) as ledger:
-        return ledger.head
 
 
 def tamper(competition, *statements):
@@ -93,9 +89,8 @@ def test_removed_rows_are_found(entered):
 
 def test_a_chain_written_anew_is_found_by_a_published_head(entered):
     withdraw(entered)
-    kept = head(entered)
     with opened(entered) as ledger:
-        rows = ledger.rows()
+        kept, rows = ledger.head, ledger.rows()
     rows[0]["note"], previous, statements = "rewritten", GENESIS, []
     for row in rows:
         row["previous"] = previous
@@ -107,6 +102,12 @@ def test_a_chain_written_anew_is_found_by_a_published_head(entered):
     assert verify(entered).problems == ()
     with pytest.raises(UnusableInput, match=kept):
         verify(entered, [kept])
+
+
+def test_a_ledger_of_another_version_is_refused(entered, halves, clock):
+    tamper(entered, "PRAGMA user_version = 2")
+    with pytest.raises(UnusableInput, match="is of format 2, this kit reads 3"):
+        submit(entered, halves, "A", clock)
 
 
 def test_a_score_or_a_file_that_does_not_fit_is_found(competition, halves, clock):
@@ -124,6 +125,11 @@ def test_a_score_or_a_file_that_does_not_fit_is_found(competition, halves, clock
     ):
         tamper(competition, statement)
         assert problem in verify(competition).problems[0]
+        if problem == "other predictions":
+            assert publish(competition).standings
+            with pytest.raises(UnusableInput, match="submission 1 has other predictions than its file"):
+                publish(competition, clock())
+            withdraw(competition)
         path.write_bytes(whole)
     tamper(competition, "DELETE FROM files")
     assert "missing" in verify(competition).problems[0]
@@ -186,18 +192,19 @@ def test_a_full_disk_and_a_damaged_file_are_told_in_one_line(competition, halves
         verify(competition)
 
 
-def test_what_is_stopped_before_its_end_has_not_happened(competition, halves, clock):
+def test_what_is_stopped_before_its_end_has_not_happened_and_has_no_head(competition, halves, clock):
     submit(competition, halves, "A", clock)
-    before = head(competition)
+    before = read_heads(competition.root)
 
     def stopped():
         with opened(competition, writing=True) as ledger:
             ledger.append(clock(), "team", team="B", team_id="b")
+            assert read_heads(competition.root) == before
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         stopped()
-    assert head(competition) == before
+    assert read_heads(competition.root) == before == [verify(competition).head]
     assert submit(competition, halves, "B", clock).number == 2
 
 

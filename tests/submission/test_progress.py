@@ -14,10 +14,13 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize("stream", [io.StringIO, Terminal])
-def test_short_work_prints_nothing(stream, monkeypatch):
+def test_short_work_prints_nothing_and_long_work_is_a_bar_on_a_terminal(stream, monkeypatch):
     monkeypatch.setattr(sys, "stderr", stream())
     assert list(progress(range(3), "count")) == [0, 1, 2]
     assert sys.stderr.getvalue() == ""
+    monkeypatch.setattr("submission.progress.PATIENCE", 0)
+    assert list(progress(range(3), "count")) == [0, 1, 2]
+    assert ("count: 100%" in sys.stderr.getvalue()) == (stream is Terminal)
 
 
 def test_long_work_is_a_line_now_and_then_without_a_terminal(monkeypatch):
@@ -29,10 +32,3 @@ def test_long_work_is_a_line_now_and_then_without_a_terminal(monkeypatch):
     lines = sys.stderr.getvalue().replace("\r", "").splitlines()
     assert "observe tiny: 20 of 30 images, 00:00 gone, 00:00 left" in lines
     assert all(line.startswith("observe tiny") for line in lines)
-
-
-def test_long_work_is_a_bar_on_a_terminal(monkeypatch):
-    monkeypatch.setattr("submission.progress.PATIENCE", 0)
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    assert list(progress(range(3), "count")) == [0, 1, 2]
-    assert "count: 100%" in sys.stderr.getvalue()

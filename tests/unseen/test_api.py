@@ -193,7 +193,7 @@ def test_what_cannot_be_is_refused(call, message, opened):
         call(opened)
 
 
-def test_a_file_is_scored_and_a_team_stands_on_the_board(competition, tmp_path):
+def test_a_file_is_scored_and_a_team_stands_on_the_board_as_a_notebook_shows_it(competition, tmp_path):
     for part in ("val", "test"):
         write_predictions(tmp_path / f"{part}.csv", dict.fromkeys(competition.ids(part), 0.5))
     found = unseen.score(competition, tmp_path / "val.csv")
@@ -216,9 +216,6 @@ def test_a_file_is_scored_and_a_team_stands_on_the_board(competition, tmp_path):
     assert [line.name for line in board.standings if line.kind == "team"] == ["A & B"]
     assert "A &amp; B" in html.unescape(board._repr_html_())
     assert board.html.is_file()
-
-
-def test_a_notebook_shows_a_competition_and_escapes_names(competition):
     shown = unseen.open(competition.root).model_copy(update={"name": "<b>x</b>", "daily_limit": 5})
     assert "&lt;b&gt;x&lt;/b&gt;" in shown._repr_html_()
     assert "5 submissions per day" in shown._repr_html_()

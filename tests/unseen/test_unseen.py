@@ -23,9 +23,10 @@ from smaller import shorter, smaller
 
 import unseen
 import unseen.cli
+from starter.contest.build import build
 from submission.errors import InvalidSubmission, UnusableInput
+from unseen.api.methods import DEFAULT
 from unseen.cli import command_line as ending
-from unseen.cli import participant
 
 METHODS = ("constant", "auto-eval", "gscore-kmeans", "gscore-ude-w", "plugin-mpe")
 
@@ -256,19 +257,6 @@ def test_the_examples_of_the_help_run(name, folder, weights, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_demo_of_the_ood_track_has_a_table_a_metric(weights, ood_folder, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("starter.contest.build.build", smaller)
-    monkeypatch.setattr("starter.observing.detectors.metrics.DRAWS", 2)
-    monkeypatch.setitem(
-        participant.DEMO_SETTINGS, "ood", {"detectors": ("msp", "odin"), "ood": str(ood_folder)}
-    )
-    text = run("demo", "mixes", "--track", "ood").text
-    assert text.index("FPR@95\n\nmethod") < text.index("AUROC\n\nmethod")
-    assert all(name in text for name in ("constant", "gscore-ude-w", "plugin-mpe", "odin", "noise floor"))
-
-
-@pytest.mark.slow
 def test_from_prediction_to_leaderboard(folder):
     text = run("predict", "contest").text
     assert "submissions/stack.csv" in text
@@ -288,8 +276,15 @@ def test_from_prediction_to_leaderboard(folder):
     assert "private scores: contest/leaderboard_private.csv" in run("leaderboard", "contest", "--final").text
 
 
-def test_from_prediction_to_leaderboard_in_the_ood_track(mixes):
-    run("predict", "mixes", *METHODS)
+@pytest.mark.slow
+def test_from_the_demo_of_the_ood_track_to_its_leaderboard(mixes, mix_settings, monkeypatch):
+    """The demo finds its competition built, a smaller one."""
+    again = partial(build, settings=mix_settings())
+    monkeypatch.setattr("starter.contest.build.build", lambda folder, _, reads: again(folder, reads=reads))
+    monkeypatch.setitem(DEFAULT, "ood", METHODS)
+    text = run("demo", "mixes", "--track", "ood").text
+    assert text.index("FPR@95\n\nmethod") < text.index("AUROC\n\nmethod")
+    assert all(name in text for name in (*METHODS, "noise floor"))
     assert run("validate", "mixes", "mixes/submissions/plugin-mpe.csv").text.startswith("valid: 32 of 32")
     scores = run("score", "mixes", "mixes/validation/plugin-mpe.csv", "--val").text
     assert scores.index("FPR@95") < scores.index("AUROC")

@@ -44,12 +44,6 @@ def test_parts_against_a_loop(values, seed):
             assert found == pytest.approx((ind.mean(), ind.std(), ood.mean(), ood.std()), abs=1e-9)
 
 
-def losses(gscores, targets):
-    fits = [LinearRegression().fit(column[:, None], targets) for column in gscores.T]
-    predicted = [fit.predict(column[:, None]) for fit, column in zip(fits, gscores.T, strict=True)]
-    return np.mean((np.array(predicted) - targets) ** 2, axis=1)
-
-
 def test_tau_is_searched_coarsely_then_finely():
     rng = default_rng(0)
     targets = rng.random(30)
@@ -58,7 +52,9 @@ def test_tau_is_searched_coarsely_then_finely():
     gscores[:, 44] = targets + 0.01 * rng.random(30)
     gscores[:, 77] = targets
     usable = np.ones_like(gscores, bool)
-    found = losses(gscores, targets)
+    columns = [column[:, None] for column in gscores.T]
+    predicted = [LinearRegression().fit(each, targets).predict(each) for each in columns]
+    found = np.mean((np.array(predicted) - targets) ** 2, axis=1)
     assert found[::COARSE].argmin() == 4
     assert found[30:51].argmin() == 14
     assert search_tau(gscores, usable, targets) == 44

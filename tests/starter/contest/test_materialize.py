@@ -93,17 +93,22 @@ def test_datacv_has_one_file_of_labels_where_all_sets_show_the_same_images(whole
         np.testing.assert_array_equal(np.load(folder / file, allow_pickle=False), wanted.images)
         np.testing.assert_array_equal(labels, wanted.labels)
         assert_same(load_stored(stored, whole.classes), wanted)
+    for planned in json.loads((whole.root / "private/build.json").read_text())["test"]:
+        assert json.loads(planned["recipe"])["ops"][0] == ["sample", {"n": 600}], "labels.npy tells no others"
 
 
-def test_datacv_has_a_folder_a_set_where_they_differ(noisy, tmp_path):
-    for part in ("train", "val"):
+def test_datacv_has_a_folder_a_set_where_they_differ_and_accuracies_in_their_order(noisy, tmp_path):
+    for part, place, file in (("train", "train_data", "train_data"), ("val", "val", "val_sets")):
         folder = materialize(noisy, out=tmp_path, layout="datacv", part=part)
-        assert folder == tmp_path / {"train": "train_data", "val": "val"}[part]
+        assert folder == tmp_path / place
         assert listed(folder) == list(noisy.sets(part))
         for stored, wanted in zip(stored_sets(folder), expected(noisy, part), strict=True):
             found = load_stored(stored, noisy.classes)
             assert found.name == wanted.name
             assert_same(found, wanted)
+        accuracies = [np.load(tmp_path / f"temp/{each}/acc/{file}.npy") for each in noisy.subjects]
+        targets = [*read_targets(noisy, part).values()]
+        np.testing.assert_allclose(np.concatenate(accuracies), targets, rtol=0, atol=5e-7)
 
 
 def test_test_sets_are_numbered_from_1_and_have_no_labels(noisy, tmp_path):
@@ -156,25 +161,6 @@ def test_a_reader_of_the_documented_layout_predicts_as_the_kit_on_the_same_sourc
     np.testing.assert_allclose(
         answer, [*read_predictions(path, whole.ids("test")).values()], rtol=0, atol=1e-5
     )
-
-
-def test_no_set_of_labels_tells_those_of_a_test_set(whole, tmp_path):
-    """In the order of the meta-train sets, a test set's labels would be in labels.npy."""
-    record = json.loads((whole.root / "private/build.json").read_text())
-    for planned in record["test"]:
-        assert json.loads(planned["recipe"])["ops"][0] == ["sample", {"n": 600}]
-
-
-@pytest.mark.parametrize(("part", "file"), [("train", "train_data.npy"), ("val", "val_sets.npy")])
-def test_datacv_accuracies_stand_in_the_order_of_the_files(noisy, whole, tmp_path, part, file):
-    for number, each in enumerate((noisy, whole)):
-        materialize(each, out=tmp_path / str(number), layout="datacv", part=part)
-        targets = list(read_targets(each, part).values())
-        for i, subject in enumerate(each.subjects):
-            found = np.load(tmp_path / str(number) / "temp" / subject / "acc" / file, allow_pickle=False)
-            wanted = targets[i * len(found) : (i + 1) * len(found)]
-            assert len(found) == len(each.sets(part))
-            np.testing.assert_allclose(found, wanted, rtol=0, atol=5e-7)
 
 
 def test_after_an_interruption_it_goes_on_and_ends_in_the_same_bytes(noisy, tmp_path, monkeypatch):

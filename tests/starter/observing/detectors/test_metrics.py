@@ -16,20 +16,6 @@ from starter.observing.detectors.metrics import (
     true_metric,
 )
 
-
-def samples(rounded, seed=0, n=40, m=60):
-    """Scores of IND and OOD images that overlap; rounded to halves, most are ties."""
-    rng = np.random.default_rng(seed)
-    ind, ood = rng.normal(size=n), rng.normal(0.8, 1.5, size=m)
-    return (np.round(2 * ind) / 2, np.round(2 * ood) / 2) if rounded else (ind, ood)
-
-
-def labelled(ind, ood, positive):
-    """Labels and confidence in the positive class, as scikit-learn takes them."""
-    is_ood, values = np.repeat([0, 1], [len(ind), len(ood)]), np.concatenate([ind, ood])
-    return (is_ood, values) if positive == "ood" else (1 - is_ood, -values)
-
-
 WEIGHTS = (np.random.default_rng(5).uniform(0.1, 2, size=40), np.random.default_rng(6).uniform(0.1, 2, 60))
 
 
@@ -37,8 +23,13 @@ WEIGHTS = (np.random.default_rng(5).uniform(0.1, 2, size=40), np.random.default_
 @pytest.mark.parametrize("positive", ["ind", "ood"])
 @pytest.mark.parametrize("rounded", [False, True], ids=["distinct", "ties"])
 def test_against_scikit_learn(rounded, positive, weights):
-    ind, ood = samples(rounded)
-    labels, confidence = labelled(ind, ood, positive)
+    """On scores that overlap; rounded to halves, most are ties."""
+    rng = np.random.default_rng(0)
+    ind, ood = rng.normal(size=40), rng.normal(0.8, 1.5, size=60)
+    if rounded:
+        ind, ood = (np.round(2 * each) / 2 for each in (ind, ood))
+    sign = 1 if positive == "ood" else -1
+    labels, confidence = np.repeat([-sign, sign], [40, 60]) > 0, sign * np.concatenate([ind, ood])
     flat = None if weights is None else np.concatenate(weights)
     assert auroc(ind, ood, weights) == pytest.approx(roc_auc_score(labels, confidence, sample_weight=flat))
     assert aupr(ind, ood, positive) == pytest.approx(average_precision_score(labels, confidence))

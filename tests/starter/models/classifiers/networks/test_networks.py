@@ -45,7 +45,7 @@ PUBLISHED = {"repvgg_a0": ("linear", 356), "resnet56": ("fc", 344)}
 
 
 @pytest.mark.parametrize("arch", some_slow(ARCHITECTURES, "resnet101", "densenet121", "vgg16"))
-def test_every_network_has_its_size_stages_features_and_logits(arch, shaken):
+def test_every_network_has_its_size_stages_features_and_logits_folded_too(arch, shaken):
     network = shaken(lambda classes: new_network(arch, classes))
     assert sum(parameter.numel() for parameter in network.parameters()) == PARAMETERS[arch]
     maps = network.stages(X)
@@ -54,6 +54,20 @@ def test_every_network_has_its_size_stages_features_and_logits(arch, shaken):
     torch.testing.assert_close(network.features(X), pooled)
     torch.testing.assert_close(network(X), pooled @ network.head.weight.T + network.head.bias)
     assert (network.head.in_features, network.head.out_features) == (STAGES[arch][-1][0], 10)
+    folds_to_the_same(network, 58 + 3 + 1 if arch == "densenet121" else 0)
+
+
+def folds_to_the_same(network, count):
+    """Folded, a network has so many batch normalisations left, and the same maps and logits.
+
+    In DenseNet two thirds of them stand before a convolution: one a layer, one a transition, one at the end.
+    """
+    fast, x = network.folded(), X[:1]
+    assert sum(isinstance(module, nn.BatchNorm2d) for module in fast.modules()) == count
+    logits = network(x)
+    torch.testing.assert_close(fast(x), logits, rtol=0, atol=1e-4 * max(1, float(logits.abs().max())))
+    exact = network.double()
+    torch.testing.assert_close(exact.folded().stages(x.double()), exact.stages(x.double()))
 
 
 @pytest.mark.parametrize("arch", PUBLISHED)
@@ -146,20 +160,6 @@ def test_resnet56_is_torchvisions_resnet_of_basic_blocks(shaken):
     reference.layer3, reference.fc = reference._make_layer(BasicBlock, 64, 9, stride=2), nn.Linear(64, 10)
     reference.eval().requires_grad_(False).load_state_dict(network.state_dict())
     torch.testing.assert_close(network(X), reference(X))
-
-
-@pytest.mark.parametrize("arch", some_slow(ARCHITECTURES, "resnet101", "densenet121"))
-def test_every_architecture_folds_to_the_same_maps_and_logits(arch, shaken):
-    network = shaken(ARCHITECTURES[arch])
-    fast = network.folded()
-    left = sum(isinstance(module, nn.BatchNorm2d) for module in fast.modules())
-    # In DenseNet two thirds of them stand before a convolution: one a layer, one a transition, one at the end.
-    assert left == (58 + 3 + 1 if arch == "densenet121" else 0)
-    x = X[:1]
-    logits = network(x)
-    torch.testing.assert_close(fast(x), logits, rtol=0, atol=1e-4 * max(1, float(logits.abs().max())))
-    exact = network.double()
-    torch.testing.assert_close(exact.folded().stages(x.double()), exact.stages(x.double()))
 
 
 def test_training_is_decided_by_its_seed_and_leaves_the_global_generator_alone(monkeypatch):
