@@ -2,6 +2,8 @@
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from scipy.stats import binom
 
 from submission.arrays import IntArray
@@ -36,10 +38,12 @@ def _confusion(predicted: IntArray, labels: IntArray, classes: int) -> IntArray:
 
 def _supported(searched: IntArray, tested: IntArray) -> set[tuple[int, int]]:
     """Returns the pairs in the cycles of the best order of one confusion matrix that the other supports."""
-    cycles = _cycles(linear_sum_assignment(searched, maximize=True)[1])
+    labels, order = linear_sum_assignment(searched, maximize=True)
+    cycle_of = connected_components(coo_array((labels + 1, (labels, order))))[1]
+    cycles = [np.flatnonzero(cycle_of == each) for each in np.unique(cycle_of[order != labels])]
     pairs = set[tuple[int, int]]()
     for cycle in cycles:
-        meant = np.roll(cycle, -1)
+        meant = order[cycle]
         given = tested[cycle, cycle]
         other = tested[cycle, meant]
         far_better = other.sum() >= max(FAR_BETTER * given.sum(), MOST * tested[cycle].sum())
@@ -47,22 +51,3 @@ def _supported(searched: IntArray, tested: IntArray) -> set[tuple[int, int]]:
         if far_better and by_chance <= CHANCE and (other <= given).mean() <= AGAINST:
             pairs |= set(zip(cycle.tolist(), meant.tolist(), strict=True))
     return pairs
-
-
-def _cycles(order: IntArray) -> list[IntArray]:
-    """Returns the cycles of a permutation (k,) with two or more classes.
-
-    >>> [cycle.tolist() for cycle in _cycles(np.array([0, 3, 2, 4, 1]))]
-    [[1, 3, 4]]
-    """
-    seen = np.zeros(len(order), dtype=bool)
-    cycles = []
-    for place in range(len(order)):
-        cycle = []
-        while not seen[place]:
-            seen[place] = True
-            cycle.append(place)
-            place = int(order[place])
-        if len(cycle) > 1:
-            cycles.append(np.array(cycle))
-    return cycles
