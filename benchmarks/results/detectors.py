@@ -19,10 +19,10 @@ from tqdm import tqdm
 from starter.data.images.files import open_tree
 from starter.data.images.imageset import ImageSet
 from starter.data.images.reading import read_images
-from starter.observing import Observation, Source
 from starter.observing.cache import Cache
 from starter.observing.detectors import DETECTORS
 from starter.observing.detectors.metrics import auroc, fpr
+from starter.observing.observation import Observation, Source
 from starter.observing.observe import Observer
 
 IND, TRAIN = 400, 10_000

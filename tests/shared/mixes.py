@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from starter.observing import MetaTrain, Observation, ScoredMix, Source
 from starter.observing.detectors.metrics import fpr
+from starter.observing.observation import MetaTrain, Observation, ScoredMix, Source
 
 
 def mix(scores, metric="fpr95", name="m", logits=None):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from starter.observing import Observation, Source
+from starter.observing.observation import Observation, Source
 
 
 def seen(logits, **parts):

@@ -107,7 +107,7 @@ def test_a_shell_completes_commands_groups_and_options(words, expected, tmp_path
 
 def test_public_names_are_there_when_they_are_asked_for():
     from baselines import Estimator
-    from starter.observing import Observation
+    from starter.observing.observation import Observation
 
     assert unseen.Estimator is Estimator
     assert unseen.Observation is Observation

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from observations import seen
 
 from baselines.accuracy.dispersion import COMMON, subsamples
-from starter.observing import Observation
+from starter.observing.observation import Observation
 
 
 def numbered(n):

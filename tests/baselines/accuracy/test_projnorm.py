@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy
 from baselines.accuracy.projnorm import ProjNorm
 from baselines.contract.conformance import CLASSES, example_meta_train, example_observation
 from starter.models.classifiers.networks.small import Small
-from starter.observing import Observation
+from starter.observing.observation import Observation
 from submission import UnusableInput
 
 QUICK = {"iterations": 3, "batch_size": 16, "learning_rate": 0.01}

@@ -10,7 +10,7 @@ from baselines import Constant, Direct, Estimator, Regressed
 from baselines.accuracy.confscore import confscore
 from baselines.contract.conformance import example_meta_train, example_observation
 from baselines.contract.families import folds, half, subset
-from starter.observing import MetaTrain, Observation
+from starter.observing.observation import MetaTrain, Observation
 
 META = example_meta_train()
 TARGETS = [example_observation(f"t{i}", 40, 0.8 * i, seed=50 + i)[0] for i in range(5)]

@@ -10,7 +10,7 @@ from torch import nn
 from baselines import BASELINES, Estimator
 from baselines.contract.conformance import example_classifier, example_meta_train, example_observation
 from baselines.contract.saved import read_saved, reading, write_saved
-from starter.observing import Source
+from starter.observing.observation import Source
 from submission.errors import UnusableInput
 
 META = example_meta_train()

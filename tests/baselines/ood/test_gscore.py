@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression
 from baselines.ood.gmm import Gmm
 from baselines.ood.gscore import COARSE, DISTANCES, TAUS, part, search_tau
 from baselines.ood.ude import Ude
-from starter.observing import MetaTrain
+from starter.observing.observation import MetaTrain
 from submission.errors import UnusableInput
 
 PARTS = np.array([[0.5], [2.0]]), np.array([[1.2], [0.7]])

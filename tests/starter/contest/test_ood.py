@@ -10,9 +10,9 @@ from starter.contest.tracks import open_subjects
 from starter.data.images.imageset import ImageSet
 from starter.data.images.reading import Fit
 from starter.data.sets.rendering import FromRecipe
-from starter.observing import ScoredMix
 from starter.observing.detectors import DETECTORS
 from starter.observing.detectors.metrics import auroc
+from starter.observing.observation import ScoredMix
 from starter.observing.sets import PublicSets
 
 

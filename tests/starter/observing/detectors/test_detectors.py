@@ -16,9 +16,9 @@ from torch.nn.functional import cross_entropy
 
 from starter.data.sources.glyphs.digits import glyph_splits
 from starter.models.classifiers import Classifier, read_classifier
-from starter.observing import Observation, Source
 from starter.observing.detectors import DETECTORS, Detector
 from starter.observing.detectors.openmax import SHIFT, likeliest_weibull
+from starter.observing.observation import Observation, Source
 from starter.observing.temperature import temperature
 from submission.errors import UnusableInput
 

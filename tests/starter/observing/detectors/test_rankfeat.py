@@ -6,8 +6,8 @@ import torch
 from torch import nn
 
 from starter.models.classifiers import Classifier, new_network
-from starter.observing import Observation, Source
 from starter.observing.detectors.rankfeat import RankFeat, without_rank_one
+from starter.observing.observation import Observation, Source
 from submission.errors import UnusableInput
 
 CLASSES = tuple("abc")
