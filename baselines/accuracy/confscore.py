@@ -8,5 +8,8 @@ from starter.observing.observation import Observation, Source
 
 
 def confscore(target: Observation, source: Source) -> float:
-    """Mean confidence (Hendrycks & Gimpel 2017)."""
+    """Mean confidence (Hendrycks & Gimpel 2017).
+
+    Returns mean_i max_c p_ic of the softmax p (n, k), in [1/k, 1].
+    """
     return float(target.probabilities.max(axis=1).mean())

@@ -56,5 +56,8 @@ def frap_threshold(source: Source) -> float:
 
 
 def frap(target: Observation, source: Source) -> float:
-    """Share above a threshold, for the classifier fused with the referee (FRAP 2026)."""
+    """Share above a threshold, for the classifier fused with the referee (FRAP 2026).
+
+    Returns mean_i 1[s_i >= t] of the fused scores s_i, with t from `frap_threshold`.
+    """
     return float((fused_scores(target) >= frap_threshold(source)).mean())

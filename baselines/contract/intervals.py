@@ -121,9 +121,10 @@ WITH_META_TRAIN = CONSTANTS._replace(apart=0.08)
 
 LEAST = 0.5
 """Number of standard deviations from the estimate to the bound that "no" and possible alarms go by."""
-WIDER, NEARER = 1.1, 0.6
-"""How many times as far as an interval's the ends of a range lie from the estimate, and the upper of a far
-set: alarms need it near, and neither features nor the gap count, since they tell of falls."""
+WIDER = 1.1
+"""How many times as far from the estimate as an interval's the ends of a range lie."""
+NEARER = 0.6
+"""The same for the upper end of a far set, which alarms need near."""
 
 
 class Signs(NamedTuple):
@@ -163,7 +164,7 @@ def interval(
     middle, error = judged(signs, constants)
     reach = norm.ppf((1 + level) / 2)
     below = above = (1.0 if promised else WIDER) * reach * error
-    if far:
+    if far:  # neither features nor the gap between the suppositions count: they tell of falls
         above = NEARER * reach * judged(signs, constants._replace(turning=0.0, moved=0.0))[1]
     highest = np.maximum(middle + above, signs.label_shift).max()
     low, high = np.clip([(middle - below).min(), highest], 0, 1).tolist()

@@ -30,11 +30,9 @@ def _opened(context: Context, folder: Path) -> "Competition":
     return folder if context.resilient_parsing else competition_of(folder)  # type: ignore[return-value]
 
 
+# In Python 3.10 Typer takes the type list[str] of a parameter here for a class.
 def use_networks(context: Context, networks: Any) -> list[str]:
-    """Make networks of the user's own, each a module:function, known by their names; return them.
-
-    Typer takes the type list[str] of a parameter here for a class, in Python 3.10.
-    """
+    """Make networks of the user's own, each a module:function, known by their names; return them."""
     if networks and not context.resilient_parsing:
         from starter.models.classifiers import use_network
 
