@@ -4,7 +4,7 @@
 
 FOLDER and DIR are those of estimate.py here, whose digits and natural validation sets are drawn from many
 times: 50 labels of each set as `--ask` draws them, by themselves and with the estimate from logits, beside
-PPI++ and the error of simple random labels, which is known. Then there are sets of 1,000 images of known
+the error of simple random labels, which is known (rivals.py here has other libraries). Then there are sets of 1,000 images of known
 accuracies, right where predicted class, confidence and chance say. --write puts the tables into docs/results.
 """
 
@@ -34,16 +34,6 @@ def drawn(order: np.ndarray, right: np.ndarray, count: int, draws: int) -> Itera
         yield ByLabels.of(right[rows], ranks[rows], len(order), LEVEL)
 
 
-def by_ppi(right: np.ndarray, sure: np.ndarray, draws: int) -> np.ndarray:
-    """PPI++ of simple random labels and confidences (Angelopoulos et al., arXiv 2311.01453), (draws,)."""
-    rng = np.random.default_rng(0)
-    rows = np.stack([rng.permutation(len(right))[:COUNT] for _ in range(draws)])
-    mean, predicted = right[rows].mean(axis=1), sure[rows].mean(axis=1)
-    moved = (right[rows] - mean[:, None]) * (sure[rows] - predicted[:, None])
-    power = moved.sum(axis=1) / (COUNT - 1) / max(sure.var() * (1 + COUNT / (len(right) - COUNT)), LEAST**2)
-    return mean + np.clip(power, 0, 1) * (sure.mean() - predicted)
-
-
 def of_known(draws: int) -> list[dict[str, object]]:
     """Coverage and widths on sets of known accuracies."""
     rng, lines, n, k = np.random.default_rng(0), list[dict[str, object]](), 1000, 10
@@ -63,7 +53,7 @@ def of_known(draws: int) -> list[dict[str, object]]:
 
 
 def of_case(case: shifts.Case, draws: int) -> list[tuple[np.ndarray, float]]:
-    """Each set's RMSE by simple random labels, PPI++, as drawn, and with the estimate; and its coverage."""
+    """Each set's RMSE by simple random labels, as drawn, and with the estimate; and its coverage."""
     photographs = case.task == "photographs"
     looks = {name: each for (of, name), each in case.sets.items() if not photographs or of in shifts.SOURCES}
     known, new = case.labelled, {name: each.logits for name, each in looks.items()}
@@ -73,8 +63,7 @@ def of_case(case: shifts.Case, draws: int) -> list[tuple[np.ndarray, float]]:
         truth, error = float(right.mean()), (each.high - each.low) / (2 * norm.ppf((1 + LEVEL) / 2))
         alone = np.sqrt(truth * (1 - truth) / COUNT * (n - COUNT) / (n - 1))
         labels = list(drawn(in_strata(seen), right, COUNT, draws))
-        values = [by_ppi(right, seen.probabilities.max(axis=1), draws), [x.accuracy for x in labels]]
-        values.append([x.shrunk(each.accuracy, error) for x in labels])
+        values = [[x.accuracy for x in labels], [x.shrunk(each.accuracy, error) for x in labels]]
         rmse = np.array([alone, *np.sqrt(((np.array(values) - truth) ** 2).mean(axis=1))])
         lines.append((rmse, float(np.mean([x.low <= truth <= x.high for x in labels]))))
         print(case.task, case.model, each.name, f"{truth:.3f} {each.accuracy:.3f}", rmse.round(3), flush=True)
@@ -84,16 +73,15 @@ def of_case(case: shifts.Case, draws: int) -> list[tuple[np.ndarray, float]]:
 def summary(task: str, model: str, lines: list[tuple[np.ndarray, float]]) -> dict[str, object]:
     """The line of a model's sets, or of all."""
     errors = np.array([rmse for rmse, _ in lines])
-    alone, ppi, by_draw, both = np.sqrt((errors**2).mean(axis=0))
+    alone, by_draw, both = np.sqrt((errors**2).mean(axis=0))
     return {
         "sets": f"{len(lines)} of {task}",
         "model": model,
         "labels alone": 100 * float(alone),
-        "PPI++": 100 * float(ppi),
         "as drawn": 100 * float(by_draw),
         "with the estimate": 100 * float(both),
         "ratio": float(both / alone),
-        "ratio, worst set": float((errors[:, 3] / np.maximum(errors[:, 0], LEAST)).max()),
+        "ratio, worst set": float((errors[:, 2] / np.maximum(errors[:, 0], LEAST)).max()),
         "coverage": float(np.mean([held for _, held in lines])),
     }
 
