@@ -4,8 +4,9 @@
 
 FOLDER and DIR are those of estimate.py here, whose digits and natural validation sets are drawn from many
 times: 50 labels of each set as `--ask` draws them, by themselves and with the estimate from logits, beside
-the error of simple random labels, which is known (rivals.py here has other libraries). Then there are sets of 1,000 images of known
-accuracies, right where predicted class, confidence and chance say. --write puts the tables into docs/results.
+the error of simple random labels, which is known (rivals.py here has other libraries). Then there are sets
+of 1,000 images of known accuracies, right where predicted class, confidence and chance say. --write puts the
+tables into docs/results.
 """
 
 from collections.abc import Iterator
