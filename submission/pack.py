@@ -35,10 +35,15 @@ def write_archive(competition: Competition, out: Path, beside: Sequence[Path] = 
         for name, path in paths.items():
             add_file(archive, f"{top}/public/{name}", path)
         for path in beside:
-            add_file(archive, path.name, path)
-        for name, text in cards(competition, [path.name for path in beside]).items():
+            add_file(archive, _place(path), path)
+        for name, text in cards(competition, [*map(_place, beside)]).items():
             archive.writestr(file_entry(f"{top}/{name}"), text)
     return out
+
+
+def _place(path: Path) -> str:
+    """Returns where a file goes that is packed beside: into its own folders if it is named from here."""
+    return path.name if path.is_absolute() or ".." in path.parts else path.as_posix()
 
 
 AnyCompetition = Competition | Path | str
