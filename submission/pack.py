@@ -25,6 +25,8 @@ def write_archive(competition: Competition, out: Path, beside: Sequence[Path] = 
         competition.sealed(DESCRIPTION)
     paths = {name: competition.file(name) for name in sorted(competition.files)}
     paths["competition.json"] = competition.public / "competition.json"
+    # A module of a package is imported by the folders that lead to it from here.
+    names = [path.name if path.is_absolute() or ".." in path.parts else path.as_posix() for path in beside]
     with (
         replacing(out, within=competition.root) as temporary,
         zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
@@ -34,16 +36,11 @@ def write_archive(competition: Competition, out: Path, beside: Sequence[Path] = 
                 raise UnusableInput(f"{path} is in {competition.private}, or a link into it: leave it out")
         for name, path in paths.items():
             add_file(archive, f"{top}/public/{name}", path)
-        for path in beside:
-            add_file(archive, _place(path), path)
-        for name, text in cards(competition, [*map(_place, beside)]).items():
+        for name, path in zip(names, beside, strict=True):
+            add_file(archive, name, path)
+        for name, text in cards(competition, names).items():
             archive.writestr(file_entry(f"{top}/{name}"), text)
     return out
-
-
-def _place(path: Path) -> str:
-    """Returns where a file goes that is packed beside: into its own folders if it is named from here."""
-    return path.name if path.is_absolute() or ".." in path.parts else path.as_posix()
 
 
 AnyCompetition = Competition | Path | str
