@@ -15,7 +15,7 @@ RATIO, SMALL = 100, 64 << 20
 
 
 def write_archive(competition: Competition, out: Path, beside: Sequence[Path] = ()) -> Path:
-    """Write the participants' archive as a zip, the same bytes each time; files `beside` go beside it."""
+    """Write the archive, the same bytes each time; files `beside` keep their folders below this one."""
     from submission.card import cards  # whose Jinja2 no other command of a participant needs
 
     top = competition.root.resolve().name
@@ -25,7 +25,6 @@ def write_archive(competition: Competition, out: Path, beside: Sequence[Path] = 
         competition.sealed(DESCRIPTION)
     paths = {name: competition.file(name) for name in sorted(competition.files)}
     paths["competition.json"] = competition.public / "competition.json"
-    # A module of a package is imported by the folders that lead to it from here.
     names = [path.name if path.is_absolute() or ".." in path.parts else path.as_posix() for path in beside]
     with (
         replacing(out, within=competition.root) as temporary,
