@@ -19,10 +19,10 @@ def compare(
 ) -> None:
     """Say which of a benchmark's systems can be told apart.
 
-    The file is a CSV with a row for each item and a column of numbers for each system, or with a row for each
-    item and system; or such rows as JSON lines. A first column of texts, or named as item or doc_id, names
-    the items. Prints each system's mean with its interval, which pairs a paired test tells apart after Holm's
-    correction, and the difference that so many items can resolve.
+    The file is a CSV, by commas or tabs, with a row for each item and a column of numbers for each system, or
+    with a row for each item and system; or such rows as JSON lines. A first column of texts, or named as item
+    or doc_id, names the items. Prints each system's mean with its interval, which pairs a paired test tells
+    apart after Holm's correction, and the difference that so many items can resolve.
 
     Example: unseen compare scores.csv --families subject
     """
