@@ -7,7 +7,7 @@ describe the trend of a detector as a shift grows.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,8 @@ from submission.errors import UnusableInput
 
 NEIGHBOUR = 10
 LEVELS = 8
+PROMPTS_FILE = "prompts.csv"
+"""Name of the file by which a folder of `unseen shift generate` is known."""
 LEAST = 10
 """Smallest number of images of a measured cell; others are N/A."""
 METRICS = ("auroc", "fpr95", "aupr-in")
@@ -73,6 +75,13 @@ class ShiftGrid:
         edges = np.linspace(low, high, LEVELS + 1, axis=1)
         found = [np.digitize(*axis) - 1 for axis in zip(degrees, edges, strict=True)]
         return cls(np.where(degrees > high[:, None], -1, np.minimum(found, LEVELS - 1)), edges)
+
+    @classmethod
+    def of_folders(cls, folders: Sequence[tuple[str, int]]) -> "ShiftGrid":
+        """Returns the grid of what `unseen shift generate` wrote, by names and sizes; its edges are nan."""
+        cells = [[int(part[1:]) - 1 for part in name.split("_")[:2]] for name, _ in folders]
+        levels = np.repeat(np.array(cells).T, [size for _, size in folders], axis=1)
+        return cls(levels, np.full((2, LEVELS + 1), np.nan))
 
     @property
     def counts(self) -> IntArray:
@@ -153,18 +162,6 @@ def maps(cells: pd.DataFrame, column: str) -> dict[str, FloatArray]:
         str(name): part[column].to_numpy(np.float64).reshape(LEVELS, LEVELS)
         for name, part in cells.groupby("detector", sort=False)
     }
-
-
-def curve_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """Returns a row for each detector, metric, axis and level (from 1): the mean over the other axis."""
-    rows = [
-        (name, metric, axis, level, value)
-        for name in dict.fromkeys(cells["detector"])
-        for metric in METRICS
-        for axis in AXES
-        for level, value in enumerate(along(maps(cells, metric)[name], axis), start=1)
-    ]
-    return pd.DataFrame(rows, columns=["detector", "metric", "axis", "level", "value"])
 
 
 def trend_table(cells: pd.DataFrame) -> pd.DataFrame:

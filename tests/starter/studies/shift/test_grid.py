@@ -16,7 +16,6 @@ from starter.studies.shift.grid import (
     along,
     cell_table,
     correlation,
-    curve_table,
     edge_table,
     effects,
     kth_distance,
@@ -103,7 +102,7 @@ def test_every_cell_against_scikit_learn(scored):
 def test_a_level_is_the_mean_over_the_other_axis_and_trends_are_scipys(scored):
     ind, scores, shift = scored
     cells = cell_table({"a": ind, "b": -ind}, {"a": scores, "b": -scores}, shift)
-    table, trends, curves = maps(cells, "auroc")["a"], trend_table(cells), curve_table(cells)
+    table, trends = maps(cells, "auroc")["a"], trend_table(cells)
     for axis, lines in (("semantic", table.T), ("covariate", table)):
         means = [np.mean([value for value in line if value == value]) for line in lines]
         assert along(table, axis) == pytest.approx(means)
@@ -111,9 +110,6 @@ def test_a_level_is_the_mean_over_the_other_axis_and_trends_are_scipys(scored):
         assert row[f"{axis}_correlation"] == pytest.approx(pearsonr(range(LEVELS), means).statistic)
         assert row[f"{axis}_sensitivity"] == pytest.approx(100 * abs(linregress(range(LEVELS), means).slope))
         assert row[f"{axis}_correlation_fitted"] == pytest.approx(correlation(effects(table, axis)))
-        curve = curves.query(f"detector == 'a' and metric == 'auroc' and axis == '{axis}'")
-        assert list(curve.value) == pytest.approx(means)
-        assert list(curve.level) == [*range(1, LEVELS + 1)]
 
 
 @given(arrays(np.float64, (4, 4), elements=st.floats(0, 1)))
