@@ -4,7 +4,7 @@ Source: ImageNet-OOD (Yang, Zhang & Russakovsky, ICLR 2024), figures 12 and 13, 
 the share of all OOD images that a detector scores as farther out (1: most IND); an image, a row of its kind.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -75,29 +75,19 @@ def figures(
     """Returns a figure of each pair of a classifier and a detector, and one of each classifier's zoom."""
     found: dict[str, Callable[[], Figure]] = {}
     for (classifier, detector), table in contrasts.groupby(["classifier", "detector"]):
-        found[f"contrasts_{classifier}_{detector}"] = partial(_contrasts_figure, table, pictures)
+        texts = map("{}: {:.2f} to {:.2f}".format, table["kind"], table["rank_by_first"], table["rank"])
+        shown = [*zip(table["kind"], table["image"], texts, strict=True)]
+        found[f"contrasts_{classifier}_{detector}"] = partial(_gallery, pictures, shown)
     for name, table in zooms.groupby("classifier"):
-        found[f"zoom_{name!s}"] = partial(_zoom_figure, table, pictures, rows)
+        near, shown = int(table["image"].iloc[0]), []
+        for kind, row, column in ((CLEAN, rows[near], "image_rank"), (NEARER, near, "image_rank_near")):
+            shown.append((kind, row, "\n".join(map("{} {:.2f}".format, table["detector"], table[column]))))
+        found[f"zoom_{name!s}"] = partial(_gallery, pictures, shown)
     return found
 
 
-def _contrasts_figure(table: pd.DataFrame, pictures: Pictures) -> Drawn:
-    captions = "{}: {:.2f} to {:.2f}".format
-    texts = map(captions, table["kind"], table["rank_by_first"], table["rank"])
-    return _gallery(pictures, zip(table["kind"], table["image"], texts, strict=True))
-
-
-def _zoom_figure(table: pd.DataFrame, pictures: Pictures, rows: IntArray) -> Drawn:
-    image = int(table["image"].iloc[0])
-    shown = ((CLEAN, int(rows[image]), "image_rank"), (NEARER, image, "image_rank_near"))
-    captions = "{} {:.2f}".format
-    texts = ["\n".join(map(captions, table["detector"], table[column])) for *_, column in shown]
-    return _gallery(pictures, [(kind, row, text) for (kind, row, _), text in zip(shown, texts, strict=True)])
-
-
-def _gallery(pictures: Pictures, shown: Iterable[tuple[str, int, str]]) -> Drawn:
+def _gallery(pictures: Pictures, shown: Sequence[tuple[str, int, str]]) -> Drawn:
     """Returns images, of a kind and a row each, below their captions."""
-    shown = list(shown)
     figure, axes = new_panels(len(shown), SHOWN, width=1.2, height=1.5)
     for axis, (kind, row, caption) in zip(axes, shown, strict=False):
         ends = np.cumsum([len(each) for each in pictures[kind]])

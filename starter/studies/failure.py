@@ -159,23 +159,21 @@ def matched_table(detectors: Detectors, distances: Mapping[str, FloatArray]) -> 
 
 def intercepts_table(matched: pd.DataFrame) -> pd.DataFrame:
     """Returns table 3 (appendix C): AUROC regressed on distance; nan for fewer than three subsets."""
-    rows = []
-    middle = matched.groupby("kind").distance.mean().mean()
-    for (detector, kind), part in matched.groupby(["detector", "kind"], sort=False):
-        x, y = part.distance.to_numpy(), part.auroc.to_numpy()
-        rows.append((detector, kind, len(x), *_regressed(x, y, middle)))
-    ends = [f"{name}{end}" for name in ("intercept", "level") for end in ("", "_low", "_high")]
+    rows = [
+        (*names, len(part), *_regressed(part.distance.to_numpy(), part.auroc.to_numpy()))
+        for names, part in matched.groupby(["detector", "kind"], sort=False)
+    ]
+    ends = ["intercept", "intercept_low", "intercept_high"]
     return pd.DataFrame(rows, columns=["detector", "kind", "subsets", "slope", "slope_se", *ends])
 
 
-def _regressed(x: FloatArray, y: FloatArray, middle: float) -> tuple[float, ...]:
+def _regressed(x: FloatArray, y: FloatArray) -> tuple[float, ...]:
     if len(x) < 3 or not np.ptp(x):
-        return (math.nan,) * 8
-    numbers = []
-    for found in (linregress(x, y), linregress(x - middle, y)):
-        spread = t.ppf(0.975, len(x) - 2) * found.intercept_stderr
-        numbers += [found.intercept, found.intercept - spread, found.intercept + spread]
-    return found.slope, found.stderr, *numbers
+        return (math.nan,) * 5
+    found = linregress(x, y)
+    spread = t.ppf(0.975, len(x) - 2) * found.intercept_stderr
+    middle = found.intercept
+    return found.slope, found.stderr, middle, middle - spread, middle + spread
 
 
 def measures_table(detectors: Detectors, measures: Measures) -> pd.DataFrame:

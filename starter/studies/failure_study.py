@@ -40,8 +40,8 @@ higher is better; gain: new_class less the first detector's, from_correct and fr
     "misclassification": """Correct against wrong IND images, without OOD ones (correct is positive).
 fpr95, detection_error: lower is better; auroc: higher is better.""",
     "intercepts": """AUROC against clean IND images, regressed on the distance to the nearest training image:
-intercept at distance 0, level at the mean distance, with 95 % intervals (_low, _high). New classes (ood,
-near, far) above covariate shift (the others) is better. nan: fewer than three subsets.""",
+intercept at distance 0, with a 95 % interval (_low, _high). New classes (ood, near, far) above covariate
+shift (the others) is better. nan: fewer than three subsets.""",
     "zoom": """Images that are right clean and nearer: mean rank, the share of OOD images farther out, and
 the ranks of the image that falls most by the other detectors compared with the first.""",
 }

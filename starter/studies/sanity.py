@@ -90,10 +90,8 @@ def sanity(
         classifier = random_classifier(arch, splits.classes, seed + number, splits.reference, device)
         fitted = _fitted(detectors, splits, classifier)
         seen = _seen(ind, classifier)
-        known, ind_right = (
-            {name: _scores(detector, seen) for name, detector in fitted.items()},
-            _right(seen, ind),
-        )
+        known = {name: _scores(detector, seen) for name, detector in fitted.items()}
+        ind_right = _right(seen, ind)
         for kind, rendering in progress(others, f"random network {number + 1}", unit="sets"):
             seen = _seen(rendering, classifier)
             right = np.concatenate([ind_right, _right(seen, rendering)])

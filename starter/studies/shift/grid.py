@@ -117,29 +117,6 @@ def along(grid: FloatArray, axis: str) -> FloatArray:
     return pd.DataFrame(grid).mean(axis=AXES.index(axis)).to_numpy()
 
 
-def effects(grid: FloatArray, axis: str) -> FloatArray:
-    """Returns the levels of `axis` by a least-squares fit of row plus column effects, (count,).
-
-    With nan cells, `along` compares levels on different cells; the effects do not. A level without a cell is
-    nan, and all are nan if the measured cells do not link the levels.
-
-    >>> effects(np.array([[1.0, 2.0, np.nan], [3.0, 4.0, 5.0]]), "semantic")
-    array([2., 3., 4.])
-    """
-    rows = grid if axis == AXES[0] else grid.T
-    other, own = np.nonzero(~np.isnan(rows))
-    found = np.full(rows.shape[1], np.nan)
-    if not len(own):
-        return found
-    (here, column), (there, row) = (np.unique(each, return_inverse=True) for each in (own, other))
-    design = np.hstack([np.eye(len(here))[column], np.eye(len(there))[row]])
-    if np.linalg.matrix_rank(design) < len(here) + len(there) - 1:
-        return found
-    fitted = np.linalg.lstsq(design, rows[other, own], rcond=None)[0]
-    found[here] = fitted[: len(here)] + fitted[len(here) :].mean()
-    return found
-
-
 def cell_table(
     ind: Mapping[str, FloatArray], scores: Mapping[str, FloatArray], shift: ShiftGrid
 ) -> pd.DataFrame:
@@ -165,16 +142,15 @@ def maps(cells: pd.DataFrame, column: str) -> dict[str, FloatArray]:
 
 
 def trend_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """Returns correlation and sensitivity (points a level) by axis, "_fitted" by `effects` (eqs. 5, 6)."""
+    """Returns correlation and sensitivity (points a level) along either axis (eqs. 5, 6)."""
     rows = []
     for metric in METRICS:
         for name, found in maps(cells, metric).items():
             row: dict[str, str | float] = {"detector": name}
-            for ending, levels in (("", along), ("_fitted", effects)):
-                for axis in AXES:
-                    values = levels(found, axis)
-                    row[f"{axis}_correlation{ending}"] = correlation(values)
-                    row[f"{axis}_sensitivity{ending}"] = 100 * sensitivity(values)
+            for axis in AXES:
+                values = along(found, axis)
+                row[f"{axis}_correlation"] = correlation(values)
+                row[f"{axis}_sensitivity"] = 100 * sensitivity(values)
             rows.append(row | {"metric": metric})
     return pd.DataFrame(rows)
 

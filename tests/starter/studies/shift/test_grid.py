@@ -2,9 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy.stats import linregress, pearsonr
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 from sklearn.neighbors import NearestNeighbors
@@ -17,7 +14,6 @@ from starter.studies.shift.grid import (
     cell_table,
     correlation,
     edge_table,
-    effects,
     kth_distance,
     maps,
     sensitivity,
@@ -109,24 +105,6 @@ def test_a_level_is_the_mean_over_the_other_axis_and_trends_are_scipys(scored):
         row = trends.query("detector == 'a' and metric == 'auroc'").iloc[0]
         assert row[f"{axis}_correlation"] == pytest.approx(pearsonr(range(LEVELS), means).statistic)
         assert row[f"{axis}_sensitivity"] == pytest.approx(100 * abs(linregress(range(LEVELS), means).slope))
-        assert row[f"{axis}_correlation_fitted"] == pytest.approx(correlation(effects(table, axis)))
-
-
-@given(arrays(np.float64, (4, 4), elements=st.floats(0, 1)))
-def test_fitted_levels_of_a_whole_map_are_its_means(found):
-    for axis in ("semantic", "covariate"):
-        assert effects(found, axis) == pytest.approx(along(found, axis), abs=1e-9)
-
-
-def test_fitted_levels_see_through_missing_cells():
-    semantic, covariate = np.meshgrid(np.arange(5), np.arange(5))
-    found = 0.9 + 0.1 * semantic - 0.3 * covariate
-    found[semantic > covariate] = np.nan
-    assert correlation(along(found, "semantic")) < 0
-    assert np.diff(effects(found, "semantic")) == pytest.approx(0.1)
-    assert np.diff(effects(found, "covariate")) == pytest.approx(-0.3)
-    apart = np.where(np.eye(4) > 0, 0.5, np.nan)  # no cell links the levels
-    assert np.isnan(effects(apart, "semantic")).all()
 
 
 def test_trends_leave_nan_out():
