@@ -109,32 +109,27 @@ class Joined:
         return lambda: np.concatenate([make() for make in made])
 
 
-def shifted(
-    known: Mapping[str, ImageSet],
-    others: Mapping[str, ImageSet],
-    images: int,
-    operations: Sequence[str],
-    seed: int,
-) -> list[Joined]:
-    """Returns about `images` images: every set unchanged, and under operations at each of STRENGTHS."""
+def shifted(known: Mapping[str, ImageSet], others: Mapping[str, ImageSet], shifts: Shifts) -> list[Joined]:
+    """Returns the shifted images: every set unchanged, and under operations at each of STRENGTHS."""
     share = IND_SHARE if known and others else float(bool(known))
-    budgets = {name: images * share / len(known) for name in known}
-    budgets |= {name: images * (1 - share) / len(others) for name in others}
+    budgets = {name: shifts.images * share / len(known) for name in known}
+    budgets |= {name: shifts.images * (1 - share) / len(others) for name in others}
     if min(budgets.values()) < len(STRENGTHS):
-        raise UnusableInput(f"{images:,} shifted images of {len(budgets)} sets are too few: raise --images")
+        few = f"{shifts.images:,} shifted images of {len(budgets)} sets are too few"
+        raise UnusableInput(f"{few}: raise --images")
     found = []
     for name, images_of in {**known, **others}.items():
-        parts = _parts(images_of, name, budgets[name], operations, seed)
+        parts = _parts(images_of, name, budgets[name], shifts)
         size = max(1, _SHARD // len(parts[0]))
         shards = enumerate(range(0, len(parts), size), start=1)
         found += [Joined(f"{name}_{number}", tuple(parts[at : at + size])) for number, at in shards]
     return found
 
 
-def _parts(base: ImageSet, name: str, budget: float, group: Sequence[str], seed: int) -> list[FromRecipe]:
-    """Returns the set unchanged (except IND), then under each operation of the group at each strength."""
-    rng = GRID_IMAGES(seed, name)
-    operations = rng.permutation(group).tolist()
+def _parts(base: ImageSet, name: str, budget: float, shifts: Shifts) -> list[FromRecipe]:
+    """Returns the set unchanged (except IND), then under each operation at each strength."""
+    rng = GRID_IMAGES(shifts.seed, name)
+    operations = rng.permutation(shifts.operations).tolist()
     count = int(np.clip(budget // (_PART * len(STRENGTHS)), 1, len(operations)))
     steps: list[tuple[tuple[str, Params], ...]] = [
         ((operation, OPERATIONS[operation].draw_params(rng, strength)),)
@@ -160,8 +155,7 @@ def grid_images(sets: MixSets, shifts: Shifts) -> tuple[ImageSet, list[Joined]]:
         known = {IND: base.take(rest, IND), **known}
     if not known and not others:
         raise UnusableInput("no OOD set is left to shift: name others by --ood")
-    renderings = shifted(known, others, shifts.images, shifts.operations, shifts.seed)
-    return base.take(ind, IND), renderings
+    return base.take(ind, IND), shifted(known, others, shifts)
 
 
 def _ood_sets(sets: MixSets, shifts: Shifts) -> Mapping[str, ImageSet]:
