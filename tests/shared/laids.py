@@ -1,4 +1,4 @@
-"""An encoder that is no more than a random projection of pixels, and of texts random numbers; a random LAID matrix of it."""
+"""An encoder that is a random projection of pixels, and random for each text, and a random LAID matrix of it."""
 
 import numpy as np
 

@@ -69,17 +69,13 @@ def test_failure_detection_tells_correct_images_of_both_sets_from_all_others(ood
     splits, others = few(ood_folder)
     network = random_classifier("small", splits.classes, 0, splits.reference)
     ind = FromRecipe.whole(splits.test_base)
+    msp = found.query("detector == 'msp' and initialisation == 0").set_index("set").failure
     for kind, rendering in (others[0], others[-1]):
-        seen = [network(torch.cat(list(each.chunks())))[0] for each in (ind, rendering)]
-        right = [
-            logits.argmax(1).numpy() == splits.test_base.labels for logits in seen[: 1 + (kind != "ood")]
-        ]
-        scores = torch.cat(seen).softmax(1).amax(1).numpy()
-        labels = np.pad(np.concatenate(right), (0, len(scores) - sum(map(len, right))))
-        own = (
-            found.query("detector == 'msp' and initialisation == 0").set_index("set").failure[rendering.name]
-        )
-        assert own == pytest.approx(roc_auc_score(labels, scores), abs=1e-6)
+        logits = torch.cat([network(torch.cat([*each.chunks()]))[0] for each in (ind, rendering)])
+        known = ind.labels() if kind != "ood" else np.full(len(rendering), -1)
+        right = logits.argmax(1).numpy() == np.concatenate([ind.labels(), known])
+        expected = roc_auc_score(right, logits.softmax(1).amax(1).numpy())
+        assert msp[rendering.name] == pytest.approx(expected, abs=1e-6)
 
 
 def test_random_classifiers_come_from_their_seed_and_do_not_saturate(tmp_path, monkeypatch):
