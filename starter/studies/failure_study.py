@@ -46,8 +46,7 @@ shift (the others) is better. nan: fewer than three subsets.""",
 the ranks of the image that falls most by the other detectors compared with the first.""",
 }
 """Tables in the study's text, with a description of their columns: units, and the better direction."""
-KINDS = """ind: IND images, clean, corrupted (severity 5), nearer (the middle magnified 1.5 times), --shifted;
-ood: OOD images of the meta-train mixes."""
+KINDS = "ind: clean, corrupted (severity 5), nearer (the middle, 1.5 times), --shifted; ood: of the mixes."
 
 Labelled = tuple[Sequence[Rendering], IntArray]
 """Unlabelled sets, and the classes of all their images, in order."""

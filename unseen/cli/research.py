@@ -256,12 +256,8 @@ def shift_grid(
     detectors: Annotated[
         list[str], text("An OOD detector, such as msp. Repeatable. [all]", "--detector")
     ] = [],
-    ood: Annotated[
-        str, text("A folder or zip with a folder for each OOD set, or of shift generate. [embedded]")
-    ] = "",
-    group: Annotated[
-        str, text("Operations: none (of --ood's images), corruptions, a, wide, ... [none with --ood]")
-    ] = "",
+    ood: Annotated[str, text("Folders of OOD sets, or what shift generate wrote. [embedded]")] = "",
+    group: Annotated[str, text("Operations: none, corruptions, a, b, wide. [none with --ood]")] = "",
     images: Annotated[int, number("Approximate number of shifted images.", least=1)] = 20_000,
     seed: options.Seed = 0,
     device: Device = "cpu",

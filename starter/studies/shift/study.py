@@ -115,8 +115,7 @@ def shifted(known: Mapping[str, ImageSet], others: Mapping[str, ImageSet], shift
     budgets = {name: shifts.images * share / len(known) for name in known}
     budgets |= {name: shifts.images * (1 - share) / len(others) for name in others}
     if min(budgets.values()) < len(STRENGTHS):
-        few = f"{shifts.images:,} shifted images of {len(budgets)} sets are too few"
-        raise UnusableInput(f"{few}: raise --images")
+        raise UnusableInput(f"{shifts.images:,} images of {len(budgets)} sets are too few: raise --images")
     found = []
     for name, images_of in {**known, **others}.items():
         parts = _parts(images_of, name, budgets[name], shifts)
