@@ -55,7 +55,7 @@ STATS = "image_stats"
 METHODS: dict[str, Estimator] = {
     "gated": Gated(),
     f"gated{ALONE}": Gated(),
-    **{name: BASELINES[name] for name in ("cott", "cott-referee", "agreement", "fused", "frap", "cott-em")},
+    **{name: BASELINES[name] for name in ("cott", "cott-referee", "agreement", "frap", "cott-em")},
     **{name: BASELINES[name] for name in ("atc", "confscore", "doc", "constant")},
 }
 Draw = Callable[[IntArray, np.random.Generator], IntArray]
