@@ -17,12 +17,14 @@ from starter.data.sources.oodsets import kept_sets, set_name
 from starter.data.wordnet.manifest import COLUMNS, ClassEntry, check_meanings, read_manifest
 from submission.arrays import BoolArray, IntArray
 from submission.errors import UnusableInput, unusable
-from submission.files import composed, write_text
+from submission.files import composed, read_rows, write_text
 from submission.ids import check_set_name
 from submission.random import CLASS_IMAGES
 
 Files = tuple[str, ...]
 """Files of a class, by their paths below its source's class folders."""
+SELECTION = "selection.csv"
+"""Name of a table of one's own beside the sources: an `image`, SOURCE/CLASS/FILE, and `keep`, yes or no."""
 
 
 def load_class_images(
@@ -55,7 +57,26 @@ def class_files(entries: Sequence[ClassEntry], root: Path) -> list[Files]:
     for entry in entries:
         if (entry.source, composed(entry.name)) not in found:
             raise unusable(root, f"no images of the class {entry.name!r} of {entry.source}")
-    return [tuple(found[entry.source, composed(entry.name)]) for entry in entries]
+    files = [tuple(found[entry.source, composed(entry.name)]) for entry in entries]
+    return _selected(entries, files, root / SELECTION) if (root / SELECTION).is_file() else files
+
+
+def _selected(entries: Sequence[ClassEntry], files: Sequence[Files], path: Path) -> list[Files]:
+    """Returns the files that a selection keeps: of a class with any "yes" those alone, else all but "no"."""
+    keep = {row["image"]: row["keep"] for _, row in read_rows(path, ("image", "keep"))}
+    if wrong := sorted(set(keep.values()) - {"yes", "no"}):
+        raise unusable(path, f"keep is yes or no, got {wrong[0]!r}")
+    chosen = []
+    for entry, own in zip(entries, files, strict=True):
+        marks = {file: keep.pop(f"{entry.source}/{file}", "") for file in own}
+        kept = [file for file in own if marks[file] == "yes"] or [file for file in own if not marks[file]]
+        if not kept:
+            raise unusable(path, f"keeps no image of {entry.source}/{entry.name}: drop it in the manifest")
+        chosen.append(tuple(kept))
+    folders = {f"{entry.source}/{composed(entry.name)}" for entry in entries}
+    if strange := [image for image in keep if image.rpartition("/")[0] in folders]:
+        raise unusable(path, f"there is no image {strange[0]}")
+    return chosen
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from starter.data.images.arrays import read_npz
 from starter.data.images.reading import Fit
 from starter.data.sets.mix import Mix, family
 from starter.data.wordnet.images import (
+    class_files,
     class_sets,
     even_shares,
     load_class_images,
@@ -57,6 +58,25 @@ def test_images_come_in_the_manifests_order_if_sizes_agree_or_one_is_chosen(root
     with pytest.raises(UnusableInput, match="zoo has images of 32 x 32 pixels; big has images of 40 x 40"):
         load_class_images(entries, root, Fit())
     assert load_class_images(entries, root, Fit((16, 16))).images.shape == (7, 16, 16, 3)
+
+
+def test_a_selection_keeps_and_drops_images(root):
+    entries = [entry("zoo", "fox"), entry("zoo", "wolf"), entry("street", "car")]
+    whole = class_files(entries, root)
+    path, lines = root / "selection.csv", [f"zoo/{whole[0][1]},yes", f"zoo/{whole[0][3]},no"]
+    lines += [f"street/{whole[2][0]},no", "zoo/bear/none.png,no"]  # bears are not asked for
+    path.write_text("\n".join(["image,keep", *lines]))
+    assert class_files(entries, root) == [whole[0][1:2], whole[1], whole[2][1:]]
+    assert len(load_class_images(entries, root, Fit())) == 1 + 5 + 2
+    every = ",no\n".join(f"zoo/{file}" for file in whole[1])
+    for wrong, word in (
+        (f"{every},no", "keeps no image of zoo/wolf"),
+        ("zoo/fox/9.png,no", "no image zoo/fox/9.png"),
+        ("zoo/x,maybe", "yes or no, got 'maybe'"),
+    ):
+        path.write_text(f"image,keep\n{wrong}\n")
+        with pytest.raises(UnusableInput, match=word):
+            class_files(entries, root)
 
 
 def test_halves_are_balanced_and_share_no_image(root, tmp_path):
