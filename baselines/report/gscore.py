@@ -33,8 +33,7 @@ from baselines.report.correlations import (
 from starter.contest.cluster import Cluster
 from starter.contest.ood.observe import MixSets
 from starter.contest.tracks import open_subjects
-from starter.data.images.figure import new_panels, save_png
-from starter.data.images.imageset import ImageSet
+from starter.data.images.figure import Drawn, new_panels, save_png
 from starter.observing.detectors.metrics import deviation
 from starter.observing.observation import MetaTrain
 from starter.studies.failure_study import ood_kind
@@ -255,13 +254,25 @@ def ablate(
         cluster.observe(competition, needs, ("train",), device)
     opened = open_subjects(competition, needs, device)
     frame = make_table(table, {name: each.meta_train() for name, each in opened.items()}, splits)
-    pools = example_pools(MixSets(competition), frame) if table == "fig12" else None
-    return frame, write_table(table, frame, competition.out / "ablation", pools)
+    paths = write_table(table, frame, competition.out / "ablation")
+    if table == "fig12":
+        save_png(examples_figure(frame, MixSets(competition)), paths[1], dpi=100)
+    return frame, paths
 
 
-def example_pools(sets: MixSets, frame: pd.DataFrame) -> dict[str, ImageSet]:
-    """Returns the IND images and those of the table's OOD sets, by name."""
-    return {"IND": sets.ind_pool, **{name: sets.ood_pools[name] for name in frame.ood_set.unique()}}
+def examples_figure(frame: pd.DataFrame, sets: MixSets) -> Drawn:
+    """Returns a panel for each subject: rows of the first IND images, and of those of its OOD sets."""
+    panels = list(frame.groupby("subject", sort=False))
+    drawn, axes = new_panels(len(panels), ACROSS, 4, 3.6)
+    for each, (subject, rows) in zip(axes, panels, strict=False):
+        pools = [sets.ind_pool, *(sets.ood_pools[name] for name in rows.ood_set)]
+        strips = [np.concatenate(list(pool.images[:EXAMPLES]), axis=1) for pool in pools]
+        each.imshow(np.concatenate(strips))
+        middles = len(strips[0]) * (np.arange(len(strips)) + 0.5)
+        each.set_yticks(middles, ["IND", *rows.ood_set], fontsize=6)
+        each.set_xticks([])
+        each.set_title(str(subject), fontsize=9)
+    return drawn
 
 
 def table_text(name: str, frame: pd.DataFrame) -> str:
@@ -272,18 +283,16 @@ def table_text(name: str, frame: pd.DataFrame) -> str:
     return f"{body}\n\n{inspect.getdoc(TABLES[name])}"
 
 
-def write_table(
-    name: str, frame: pd.DataFrame, folder: Path, pools: Mapping[str, ImageSet] | None = None
-) -> list[Path]:
-    """Write ``gscore-<name>.csv`` and ``.png``, with images where `pools` are given; return their paths."""
+def write_table(name: str, frame: pd.DataFrame, folder: Path) -> list[Path]:
+    """Write ``gscore-<name>.csv`` and ``gscore-<name>.png`` into the folder, and return their paths."""
     paths = [folder / f"gscore-{name}.csv", folder / f"gscore-{name}.png"]
     folder.mkdir(parents=True, exist_ok=True)
     write_text(paths[0], frame.to_csv(index=False, float_format="%.6g"))
-    plot_table(frame, paths[1], pools)
+    plot_table(frame, paths[1])
     return paths
 
 
-def plot_table(frame: pd.DataFrame, path: Path, pools: Mapping[str, ImageSet] | None = None) -> None:
+def plot_table(frame: pd.DataFrame, path: Path) -> None:
     """Write a PNG with a panel for each subject, or one panel if a row is a subject."""
     panels = list(frame.groupby("subject", sort=False))
     if not {"method", "family", "ood_set", "gscore", *SWEPT} & {*frame}:
@@ -291,21 +300,9 @@ def plot_table(frame: pd.DataFrame, path: Path, pools: Mapping[str, ImageSet] | 
     height = max(3.6, 0.12 * max(len(rows) for _, rows in panels))
     drawn, axes = new_panels(len(panels), ACROSS, 4, height)
     for each, (subject, rows) in zip(axes, panels, strict=False):
-        if pools:
-            _draw_examples(each, {"IND": pools["IND"], **{name: pools[name] for name in rows.ood_set}})
-        else:
-            _draw(each, rows)
+        _draw(each, rows)
         each.set_title(str(subject), fontsize=9)
     save_png(drawn, path, dpi=100)
-
-
-def _draw_examples(axes: Axes, pools: Mapping[str, ImageSet]) -> None:
-    """Draw a row with the first images of each pool."""
-    rows = [np.concatenate(list(pool.images[:EXAMPLES]), axis=1) for pool in pools.values()]
-    axes.imshow(np.concatenate(rows))
-    height = len(rows[0])
-    axes.set_xticks([])
-    axes.set_yticks([height * (row + 0.5) for row in range(len(rows))], pools, fontsize=6)
 
 
 def _draw(axes: Axes, rows: pd.DataFrame) -> None:
