@@ -1,7 +1,7 @@
 """Gscore and its rivals on real images: the tables of docs/results/ood-track.md.
 
     UNSEEN_DATA=FOLDER python benchmarks/results/gscore.py DIR [--metric auroc] [--tables FOLDER] [--write]
-    python benchmarks/results/gscore.py DIR --contests CONTEST ... [--write]
+    python benchmarks/results/gscore.py DIR --contests FOLDER ... [--write]
 
 FOLDER holds cifar10.zip (train/<class>/, test/<class>/), ood.zip (<set>/) and weights/resnet56.safetensors.
 DIR keeps what was observed and scored, so that a second run goes on from there. The second command compares
@@ -150,7 +150,7 @@ def errors(method: Estimator, meta: MetaTrain, test: MetaTrain, parts: list[Fold
     return found
 
 
-def table(rows: Mapping[str, Sequence[object]], columns: Iterable[object]) -> list[dict[str, object]]:
+def table(rows: Mapping[str, Sequence[float]], columns: Iterable[object]) -> list[dict[str, object]]:
     return [{"": name, **dict(zip(map(str, columns), values, strict=True))} for name, values in rows.items()]
 
 
@@ -229,27 +229,14 @@ def by_detector(frame: pd.DataFrame) -> pd.DataFrame:
     return wide.reset_index().rename_axis(columns=None)
 
 
-def spread(row: Mapping[str, float], key: str) -> str:
-    return f"{100 * row[key]:.1f} ± {100 * row[key + '_deviation']:.1f}"
-
-
-def contest_table(folders: Sequence[Path]) -> list[dict[str, object]]:
-    """Tables 2 and 3, and the correlations of figures 4, 5 and 11, of competitions with other IND data."""
-    rows: dict[str, list[object]] = {}
+def contest_table(folders: Sequence[Path]) -> pd.DataFrame:
+    """Tables 2 and 3 of competitions, beside the correlations of figures 4, 5 and 11."""
+    found = []
     for folder in folders:
-        competition = Competition.open(folder)
-        means, related = (ablate(competition, name, SPLITS)[0].set_index("subject") for name in ("2", "4"))
-        for subject in competition.subjects:
-            one, several = means.loc[subject].to_dict("records")
-            whole, _ = related.loc[subject].to_dict("records")
-            rows[f"{folder.name}, {subject.replace(':', ', ')}"] = [
-                f"{100 * one['accuracy']:.1f}",
-                f"{100 * one['true']:.1f} / {100 * one['predicted']:.1f}",
-                *(spread(several, key) for key in ("true", "predicted")),
-                f"{whole['pearson']:.3f} / {whole['spearman']:.3f}",
-            ]
-    columns = ("accuracy", "one family left out", "random splits, true", "predicted", "r / rho")
-    return table(rows, columns)
+        means, related = (ablate(Competition.open(folder), name, SPLITS)[0] for name in ("2", "4"))
+        found.append(means.merge(related, on=["subject", "split"]).assign(competition=folder.name))
+    columns = ["competition", "subject", "split", "accuracy", "true", "predicted", "pearson", "spearman"]
+    return pd.concat(found)[columns]
 
 
 def main() -> None:
@@ -261,9 +248,9 @@ def main() -> None:
     given = parser.parse_args()
     if given.contests:
         found = contest_table(given.contests)
-        print(pd.DataFrame(found).to_string(index=False))
+        print(found.to_string(index=False))
         if given.write:
-            record("ood-track-contests", found)
+            record("ood-track-contests", found.to_dict("records"), decimals=3)
         return
     real.require("ood.zip", "weights/resnet56.safetensors")
     given.folder.mkdir(parents=True, exist_ok=True)
