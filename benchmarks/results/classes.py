@@ -10,7 +10,6 @@ and of near and far images (similarity, T45) with the 95 % interval of their dif
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -39,26 +38,26 @@ FACETS = ("msp", "ts", "mls", "odin", "ip_ts_mls", "oodl")
 TRAIN, DRAWS = 4000, 1000
 
 Scores = NDArray[np.float64]
-Benchmarks = Mapping[str, Sequence[ClassEntry]]
+Kinds = Mapping[str, NDArray[np.str_]]
+"""The assignment of each class under each benchmark."""
 
 
-def benchmarks(data: Path) -> Benchmarks:
-    """The candidates' classes under each benchmark, in one order, and the baseline's as the last."""
+def benchmarks(data: Path) -> tuple[Sequence[ClassEntry], Kinds]:
+    """The candidates' classes with the baseline's as the last, and what they are under each benchmark."""
     wordnet = load_wordnet()
     known = match_classes(wordnet, *load_classes("cifar10"))
     pool = [match_classes(wordnet, *load_classes(str(data / f"{name}.zip"))) for name in CANDIDATES]
     found = {f"similarity T{at}": similarity_benchmark(wordnet, known, pool, at / 100) for at in (40, 45, 50)}
     found["pruning"] = prune(wordnet, known, pool)
-    found["inter-dataset"] = [
-        replace(entry, assignment="far" if entry.oodness else "dropped") for entry in found["similarity T45"]
-    ]
     ordered = {
         name: sorted((e for e in entries if e.source in CANDIDATES), key=lambda e: (e.source, e.name))
         for name, entries in found.items()
     }
-    others = [replace(entry, assignment="dropped") for entry in ordered["pruning"]]
-    unused = replace(BASELINE, assignment="dropped")
-    return {"baseline": [*others, BASELINE]} | {name: [*own, unused] for name, own in ordered.items()}
+    entries = ordered["similarity T45"]
+    kinds = {name: [entry.assignment for entry in own] for name, own in ordered.items()}
+    kinds["inter-dataset"] = ["far" if entry.oodness else "dropped" for entry in entries]
+    whole = {name: np.array([*own, "dropped"]) for name, own in kinds.items()}
+    return [*entries, BASELINE], {"baseline": np.array(["dropped"] * len(entries) + ["far"]), **whole}
 
 
 def scored(
@@ -80,14 +79,12 @@ def scored(
 
 
 def against_ind(
-    chosen: Benchmarks, scores: Mapping[str, tuple[Scores, Scores]], labels: NDArray[np.int64]
+    kinds: Kinds, scores: Mapping[str, tuple[Scores, Scores]], labels: NDArray[np.int64]
 ) -> Iterator[dict[str, object]]:
     """The numbers of images and the AUROC of each benchmark and detector, in percent."""
-    for name, entries in chosen.items():
-        ood, own = (
-            np.array([entry.assignment in kinds for entry in entries])[labels]
-            for kinds in (("near", "far"), ("ID",))
-        )
+    for name, assigned in kinds.items():
+        ood = np.isin(assigned, ("near", "far"))[labels]
+        own = (assigned == "ID")[labels]
         whole = {each: auroc(ind, pool[ood]) for each, (ind, pool) in scores.items()}
         yield row(name, len(next(iter(scores.values()))[0]), ood.sum(), whole)
         if own.any():
@@ -101,13 +98,13 @@ def row(name: str, ind: int, ood: int, areas: Mapping[str, float]) -> dict[str, 
 
 
 def near_and_far(
-    entries: Sequence[ClassEntry], scores: Mapping[str, tuple[Scores, Scores]], labels: NDArray[np.int64]
+    assigned: NDArray[np.str_], scores: Mapping[str, tuple[Scores, Scores]], labels: NDArray[np.int64]
 ) -> Iterator[dict[str, object]]:
     """The mean AUROC of near and far classes, and the interval of their difference."""
     rng = np.random.default_rng(0)
-    kinds = {kind: [i for i, e in enumerate(entries) if e.assignment == kind] for kind in ("near", "far")}
+    classes = [np.flatnonzero(assigned == kind) for kind in ("near", "far")]
     for name, (ind, pool) in scores.items():
-        near, far = (100 * np.array([auroc(ind, pool[labels == i]) for i in rows]) for rows in kinds.values())
+        near, far = (100 * np.array([auroc(ind, pool[labels == i]) for i in rows]) for rows in classes)
         drawn = [each[rng.integers(len(each), size=(DRAWS, len(each)))].mean(1) for each in (near, far)]
         low, high = np.quantile(drawn[1] - drawn[0], (0.025, 0.975))
         means = {"near": near.mean(), "far": far.mean(), "far - near": far.mean() - near.mean()}
@@ -121,12 +118,11 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=40, help="of each candidate class")
     parser.add_argument("--ind", type=int, default=3000, help="test images of CIFAR-10")
     options = parser.parse_args()
-    chosen = benchmarks(real.data())
-    entries = chosen["similarity T45"]
+    entries, kinds = benchmarks(real.data())
     scores, labels = scored(options.folder, entries, options.images, options.ind)
     tables = {
-        "classes-detectors": list(against_ind(chosen, {name: scores[name] for name in FACETS}, labels)),
-        "classes-near-far": list(near_and_far(entries, scores, labels)),
+        "classes-detectors": list(against_ind(kinds, {name: scores[name] for name in FACETS}, labels)),
+        "classes-near-far": list(near_and_far(kinds["similarity T45"], scores, labels)),
     }
     for name, rows in tables.items():
         print(f"{name}\n{pd.DataFrame(rows).to_string(index=False)}\n")

@@ -58,7 +58,7 @@ class Pools:
     metric: str
 
 
-def observed(metric: str, folder: Path) -> Pools:
+def observed(metric: str, folder: Path, detectors: Sequence[str] = SHOWN) -> Pools:
     """Every pool seen by the classifier and scored by the detectors; from the cache where it is there."""
     splits = load_source(str(real.data() / "cifar10.zip"))
     sets = load_ood_sets(str(real.data() / "ood.zip"), splits.classes, Fit(splits.image_size))
@@ -68,7 +68,7 @@ def observed(metric: str, folder: Path) -> Pools:
     ind = (splits.train.take(chosen, "train_ref"), splits.meta_base, splits.test_base)
     needs = ("features", "moments")
     source, seen = real.observed(observer, splits.reference, *ind, *sets.values(), needs=needs)
-    scores = {name: scored(name, source, [source.observation, *seen], folder) for name in SHOWN}
+    scores = {name: scored(name, source, [source.observation, *seen], folder) for name in detectors}
     return Pools(source, seen[0], seen[1], dict(zip(sets, seen[2:], strict=True)), scores, metric)
 
 
@@ -243,6 +243,7 @@ def main() -> None:
     """Observe, mix, predict, print."""
     parser = real.parser(__doc__)
     parser.add_argument("--metric", default="fpr95")
+    parser.add_argument("--detectors", nargs="+", default=SHOWN)
     parser.add_argument("--tables", type=Path, metavar="FOLDER", help="write the paper's tables and stop")
     parser.add_argument("--contests", type=Path, nargs="+", help="compare competitions and stop")
     given = parser.parse_args()
@@ -254,7 +255,7 @@ def main() -> None:
         return
     real.require("ood.zip", "weights/resnet56.safetensors")
     given.folder.mkdir(parents=True, exist_ok=True)
-    pools = observed(given.metric, given.folder)
+    pools = observed(given.metric, given.folder, given.detectors)
     if given.tables:
         paper_tables(pools, given.tables, given.write)
         return
