@@ -148,23 +148,38 @@ def _read(entries: Sequence[ClassEntry], root: Path, files: Sequence[Files], nam
 def write_halves(
     manifest: Path, *, images: Path, out: Path, limit: int | None = None, id_up_to: str = "", seed: int = 0
 ) -> str:
-    """Write halves of a manifest's images and the numbers of each class, and return text that counts them."""
+    """Write halves of a manifest's images, and the numbers of each class and source; return these as text."""
     entries = [entry for entry in read_manifest(manifest, id_up_to) if entry.assignment != "dropped"]
     ood = np.array([entry.ood for entry in entries])
     halves = balanced_halves(class_files(entries, images), ood, limit, seed)
-    table, lines = pd.DataFrame(entries).rename(columns=COLUMNS)[["source", "class", "assignment"]], []
+    table = pd.DataFrame(entries).rename(columns=COLUMNS)[["source", "class", "assignment"]]
     for name, files in halves.items():
         half = _read(entries, images, files, name, Fit())
         table[name] = np.bincount(half.truth, minlength=len(entries))
-        counts, classes = np.bincount(ood[half.truth]), (table[name] > 0).groupby(ood).sum()
         write_npz(out / f"{name}.npz", replace(half, labels=ood[half.truth].astype(np.int64)))
-        lines.append(
-            f"{name}: {counts[0]:,} images of {classes[False]} ID classes, "
-            f"{counts[1]:,} of {classes[True]} OOD classes"
-        )
     used = table[table[[*halves]].any(axis=1)]
-    write_text(out / "classes.csv", used.to_csv(index=False, lineterminator="\n"))
-    return "\n".join((*lines, str(out)))
+    parts = composition(used)
+    for name, frame in (("classes", used), ("composition", parts)):
+        write_text(out / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
+    lines = [
+        f"{name}: {row.ID_images:,} images of {row.ID_classes} ID classes, "
+        f"{row.OOD_images:,} of {row.OOD_classes} OOD classes"
+        for name, row in parts.groupby("half", sort=False).sum(numeric_only=True).iterrows()
+    ]
+    return "\n".join((*lines, parts.to_string(index=False), str(out)))
+
+
+def composition(counts: pd.DataFrame) -> pd.DataFrame:
+    """Returns the classes and images of each source in each half, in the form of the paper's tables II to V.
+
+    `counts` has columns source, class, assignment, and the number of images in each half.
+    """
+    every = counts.melt(["source", "class", "assignment"], var_name="half", value_name="images")
+    drawn = every[every["images"] > 0]
+    kinds = {"ID": drawn["assignment"] == "ID", "OOD": drawn["assignment"] != "ID"}
+    columns = {f"{kind}_classes": mine.astype(int) for kind, mine in kinds.items()}
+    columns |= {f"{kind}_images": drawn["images"] * mine for kind, mine in kinds.items()}
+    return drawn.assign(**columns).groupby(["half", "source"], sort=False)[[*columns]].sum().reset_index()
 
 
 def load_class_sets(

@@ -103,6 +103,28 @@ def test_halves_are_balanced_and_share_no_image(root, tmp_path):
         write_halves(unbalanced, images=root, out=tmp_path / "none")
 
 
+LABELS = "source,class,oodness,assignment\nparts,cat,0,\nparts,dog,0,\n"
+OWN = "zoo,fox,1,\nzoo,wolf,2,\nstreet,car,3,\n"
+COMPOSED = [
+    ("digits,digit,3,\n", "", ["parts 2 0 2 0", "digits 0 1 0 2"]),
+    ("zoo,fox,3,\nzoo,wolf,3,\nzoo,bear,0,dropped\n", "", ["parts 2 0 2 0", "zoo 0 2 0 2"]),
+    (OWN, "T1", ["parts 2 0 2 0", "zoo 1 1 2 3", "street 0 1 0 1"]),
+    (OWN, "T2", ["parts 1 0 1 0", "street 0 1 0 1"]),
+]
+"""A user's labels, as in FACETS' tables II, III (without classes that both have) and V: the validation half."""
+
+
+@pytest.mark.parametrize(("labels", "reading", "expected"), COMPOSED)
+def test_the_composition_is_that_of_the_users_labels(labels, reading, expected, root):
+    write_class_zip(root / "digits.zip", ("digit",), count=4)
+    (root / "mine.csv").write_text(LABELS + labels)
+    text = write_halves(root / "mine.csv", images=root, out=root / "out", id_up_to=reading)
+    found = pd.read_csv(root / "out/composition.csv")
+    assert "OOD_classes" in text
+    rows = [" ".join(map(str, row[1:])) for row in found[found.half == "validation"].to_numpy()]
+    assert rows == expected
+
+
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=8), st.integers(0, 100))
 def test_shares_are_as_even_as_the_counts_allow(counts, total):
     counts, total = np.array(counts), min(total, sum(counts))
