@@ -77,12 +77,6 @@ def test_what_cannot_be_predicted_is_told(predict, word):
         predict()
 
 
-@pytest.mark.parametrize("own", ["fit", "predict"])
-def test_fit_and_predict_are_no_methods_to_define(own):
-    with pytest.raises(TypeError, match="Own: a method defines _fit and _predict"):
-        type("Own", (Fixed,), {own: lambda self, given: given})
-
-
 class Reads(Estimator):
     needs = ("moments",)
     wants = ("referee",)

@@ -255,7 +255,7 @@ CLASS = "from baselines import Estimator\nclass Own(Estimator):\n def _predict(s
             "StandardScaler is a transformer: .* a reg",
         ),
         (CLASS.replace("_predict", "judge"), "abstract"),
-        (CLASS.replace("_predict", "predict"), "Own: a method defines _fit and _predict"),
+        *((CLASS.replace("_predict", own), "Own: a method defines _fit and _") for own in ("fit", "predict")),
         (f"{CLASS} def __init__(self, k): self.k = k", "missing 1 required positional argument: 'k'"),
         (f"{CLASS} def __init__(self): 1 / 0", r"ZeroDivisionError: division by zero \(own_a\.py:4\)$"),
         (f"{CLASS} def __init__(self): exit(1)", r"SystemExit: 1 \(own_a\.py:4\)$"),
