@@ -141,6 +141,9 @@ def train(
         float, number("Largest share of unreadable images, which are left out.", "SHARE")
     ] = 0.01,
     start: Annotated[str, text("Initial weights: a file, or pretrained (of a library's NET).")] = "",
+    head_alone: Annotated[
+        bool, Option("--head-alone", help="Train the last layer; the others stay as in --start.")
+    ] = False,
     out: Annotated[Path, path("The .safetensors file to write.")],
     network: Network = [],
     device: Annotated[str | None, text("cpu, cuda, ... [a GPU if there is one, else cpu]")] = None,
@@ -165,6 +168,7 @@ def train(
         resize=resize,
         skip_unreadable=skip_unreadable,
         start=start,
+        head_alone=head_alone,
     )
     echo(training.train(asked, out, device))
     usual = training.Training(arch)
