@@ -9,6 +9,8 @@ imagenet      a competition of 1,000 classes and 224 pixels, of procedural pictu
 photographs   `unseen estimate` from a model and folders of photographs.
 growth        builds of 10, 100 and 1,000 small sets in one process and on local workers.
 pipeline      observing sets beside a stand-in for a GPU, over the rate of its bare passes, by the clock.
+methods       fitting the default methods that read what a build observes to up to 1,000 sets, of up to 10,000
+              images whose logits and moments are drawn, and predicting a tenth as many; of two networks.
 Times are seconds of the processor unless a figure says otherwise. --small shows that it runs. --write puts
 figures or tables into docs/results.
 """
@@ -29,8 +31,11 @@ from typing import Any
 import cv2
 import numpy as np
 import torch
+from numpy.lib.format import open_memmap
+from sklearn.base import clone
 
 import unseen
+from baselines import Estimator
 from starter.contest.accuracy.settings import AccuracySettings
 from starter.contest.build import build
 from starter.contest.cluster import connected
@@ -42,12 +47,12 @@ from starter.data.sources.glyphs.digits import CLASSES
 from starter.models.classifiers import ARCHITECTURES, Classifier, new_network, save_classifier
 from starter.observing.cache import Cache
 from starter.observing.image_stats import image_stats
-from starter.observing.observation import unmet
+from starter.observing.observation import Lazy, MetaTrain, Moments, Observation, Source, unmet
 from starter.observing.observe import AHEAD, Observer, observe_all
 from submission import Competition
 from submission.arrays import Pixels
 from submission.competition import ENGINES
-from unseen.api.methods import methods_of
+from unseen.api.methods import DEFAULT, SLOW, methods_of
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "results"))
 import pages
@@ -288,19 +293,84 @@ def pipeline(small: bool) -> Iterator[dict[str, object]]:
         yield {"images of a set": size, "share of the bare rate": statistics.median(shares)}
 
 
+WIDTHS = 64, 1280
+"""Features of ResNet-56 and RepVGG-A0."""
+LEFT = (*SLOW, "agreement")
+"""Methods that train for minutes, or need a referee."""
+
+
+def drawn(folder: Path, sets: int, size: int, width: int) -> MetaTrain:
+    """Sets of which the last is the source, surer and oftener right one by one; logits are read when used."""
+    rng, classes = np.random.default_rng(0), 10
+    truth = rng.integers(classes, size=size)
+    logits = open_memmap(folder / "logits.npy", "w+", np.float32, (sets + 1, size, classes))
+    for number, own in enumerate(logits):
+        own[:] = rng.normal(size=own.shape)
+        own[np.arange(size), truth] += 1 + 4 * number / sets
+    correct = [own.argmax(axis=1) == truth for own in logits]
+    statistics = rng.random((size, 3), np.float32)
+    of_all = Moments.of(rng.normal(size=(2 * width, width)) * np.geomspace(1, 0.01, width))
+
+    def seen(number: int) -> Observation:
+        moments = Moments(of_all.mean, of_all.covariance * (1 + number / sets), size)
+        own = np.array(logits[number])
+        return Observation(f"set{number}", "drawn", own, moments, image_stats=statistics)
+
+    source = Source(seen(sets), truth, seen(sets), np.zeros((classes, width)), np.zeros(classes))
+    accuracies = np.array([each.mean() for each in correct[:sets]])
+    families = [frozenset({str(number % 20)}) for number in range(sets)]
+    lazily, labels = Lazy(range(sets), seen), [truth] * sets
+    return MetaTrain(source, lazily, accuracies, correct[:sets], families, labels=labels)
+
+
+def fit(sets: int, size: int) -> None:
+    """Print the seconds of each method, and of FD by each width."""
+    kit, seconds = methods_of("accuracy"), dict[str, float]()
+    reading = [name for name in DEFAULT["accuracy"] if {*kit[name].needs} <= {*NEEDS} and name not in LEFT]
+    with tempfile.TemporaryDirectory() as folder:
+        for width in WIDTHS:
+            meta = drawn(Path(folder), sets, size, width)
+            for name in reading if width == min(WIDTHS) else ("fd",):
+                work = partial(fitted_and_predicting, kit[name], meta)
+                seconds[f"{name}, {width:,} features" if name == "fd" else name] = clocked(work)[1]
+    print(json.dumps(seconds))
+
+
+def fitted_and_predicting(method: Estimator, meta: MetaTrain) -> object:
+    """Fit a method, and predict every tenth set."""
+    return clone(method).fit(meta).predict(meta.sets[::10])
+
+
+def of_methods(small: bool) -> Iterator[dict[str, object]]:
+    for size, counts in ((1000, (10, 100, 1000)), (10_000, (10, 100))):
+        for sets in counts[:1] if small else counts:
+            took = used(__file__, "fit", sets, size)
+            seconds = json.loads(took.text.splitlines()[-1])
+            both = sum(seconds.values()) + sum(each for name, each in seconds.items() if name[:2] != "fd")
+            line = {"sets": sets, "images of a set": size, "two networks, s": both}
+            slowest = ("gated", "cott", f"fd, {WIDTHS[1]:,} features")
+            yield line | {f"{name}, s": seconds[name] for name in slowest} | {"memory, GB": took.memory}
+
+
 FIGURES = {
     "demo": demo,
     "observe": observing,
     "imagenet": imagenet,
     "photographs": photographs,
 }
-TABLES = {"growth": (growth, "speed-growth"), "pipeline": (pipeline, "scaling-pipeline")}
+TABLES = {
+    "growth": (growth, "speed-growth"),
+    "pipeline": (pipeline, "scaling-pipeline"),
+    "methods": (of_methods, "scaling-methods"),
+}
 
 
 def main() -> None:
     """Measure and print."""
     if sys.argv[1:2] == ["arm"]:
         return arm(sys.argv[2], int(sys.argv[3]))
+    if sys.argv[1:2] == ["fit"]:
+        return fit(int(sys.argv[2]), int(sys.argv[3]))
     parser = real.parser(__doc__, folder=False)
     parser.add_argument("name", choices=[*FIGURES, *TABLES])
     parser.add_argument("--small", action="store_true")
