@@ -87,9 +87,9 @@ class Column:
 
     def when(self, board: Board) -> bool:
         """Returns True if a board has the column."""
-        asked = board.detailed and self.title in board.asked
-        private = board.part == "private"
-        return {"every": True, "detailed": board.detailed, "asked": asked, "private": private}[self.on]
+        if self.on == "asked":
+            return board.detailed and self.title in board.asked
+        return {"every": True, "detailed": board.detailed, "private": board.part == "private"}[self.on]
 
     def head(self, board: Board) -> str:
         """Returns the heading on a board."""

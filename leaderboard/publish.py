@@ -110,13 +110,7 @@ def _check_ended(competition: Competition, ledger: Ledger, now: datetime) -> Non
 
 
 def _written(
-    competition: Competition,
-    moment: Moment,
-    final: bool,
-    retired: bool,
-    root: Path,
-    *,
-    asked: tuple[str, ...],
+    competition: Competition, moment: Moment, final: bool, retired: bool, root: Path, asked: tuple[str, ...]
 ) -> Published:
     """Make the boards of a moment, write them to `root`, and return them."""
     whole = retired or competition.visibility == "practice"

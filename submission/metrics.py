@@ -50,8 +50,8 @@ class Score(Tabular):
         Score(rmse=4.98, mae=3.14, spearman=0.78, n=48, r_squared=0.6)
         """
         rmse, mae = round(self.rmse, decimals), round(self.mae, decimals)
-        ratios = max(decimals, 2)
-        return Score(rmse, mae, round(self.spearman, ratios), self.n, round(self.r_squared, ratios))
+        spearman, r_squared = (round(each, max(decimals, 2)) for each in (self.spearman, self.r_squared))
+        return Score(rmse, mae, spearman, self.n, r_squared)
 
     def _rows(self) -> list[list[str]]:
         numbers = map(cell, (self.rmse, self.mae, self.spearman))
@@ -93,10 +93,7 @@ def spearman(x: ArrayLike, y: ArrayLike) -> float:
 
 
 def pearson(x: FloatArray, y: FloatArray) -> float:
-    """Returns the correlation of x (n,) and y (n,), -1 to 1; nan where `spearman` is.
-
-    Its square is the R squared of the line through the points.
-    """
+    """Returns the correlation of x (n,) and y (n,), whose square is a line's R squared; nan as `spearman`."""
     if len(x) < 2:
         return math.nan
     a, b = x - x.mean(), y - y.mean()

@@ -6,7 +6,6 @@ NAME is one of
 demo          `unseen demo` of both tracks in a fresh folder.
 observe       building and observing a set over bare forward passes of as many images, in rounds by turns.
 imagenet      a competition of 1,000 classes and 224 pixels, of procedural pictures: build, then predict.
-photographs   `unseen estimate` from a model and folders of photographs.
 growth        builds of 10, 100 and 1,000 small sets in one process and on local workers.
 pipeline      observing sets beside a stand-in for a GPU, over the rate of its bare passes, by the clock.
 methods       fitting the default methods that read what a build observes to up to 1,000 sets, of up to 10,000
@@ -212,20 +211,6 @@ def imagenet(small: bool) -> Figures:
     yield what, f"{predicted.processor:.0f} s; {predicted.memory:.1f} GB"
 
 
-def photographs(small: bool) -> Figures:
-    count = 10 if small else 200
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        draw(folder / "labelled", 10, range(1, count + 1))
-        draw(folder / "new", 10, range(count + 1, 2 * count + 1))
-        network(10, folder / "net.safetensors")
-        words = ["--model", "mine=net.safetensors", "--labelled", "labelled", "--unlabelled", "new"]
-        words += ["--train-sets", str(6 if small else 24)]
-        took = used("-m", "unseen", "estimate", *words, folder=folder)
-    what = "`unseen estimate` from a model and photographs: ResNet-18, 2,000 + 2,000 at 224 pixels, 24 sets"
-    yield what, f"{took.processor:.0f} s of processor time"
-
-
 def settings(sets: int, folder: Path) -> AccuracySettings:
     """Sets of 20 images for an untrained `small` on the embedded data."""
     test = max(2, sets // 10)
@@ -352,12 +337,7 @@ def of_methods(small: bool) -> Iterator[dict[str, object]]:
             yield line | {f"{name}, s": seconds[name] for name in slowest} | {"memory, GB": took.memory}
 
 
-FIGURES = {
-    "demo": demo,
-    "observe": observing,
-    "imagenet": imagenet,
-    "photographs": photographs,
-}
+FIGURES = {"demo": demo, "observe": observing, "imagenet": imagenet}
 TABLES = {
     "growth": (growth, "speed-growth"),
     "pipeline": (pipeline, "scaling-pipeline"),
