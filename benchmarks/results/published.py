@@ -98,7 +98,7 @@ def main() -> None:
     lines = [*(mano if given.name == "mano" else frap)(given.folder, *classifiers)]
     print(pd.DataFrame(lines).round(3).to_string(index=False))
     if given.write:
-        record(f"published-{given.name}", lines, decimals=3 if given.name == "mano" else 1)
+        record(f"published-{given.name}", lines, decimals=3 if given.name == "mano" else 2)
 
 
 if __name__ == "__main__":
