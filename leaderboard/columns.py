@@ -24,6 +24,7 @@ class Board:
     noise_floor: float = math.nan
     further: tuple[str, ...] = ()  # titles of the first of `Standing.further`
     detailed: bool = True  # or with rank, name, score and number of submissions alone
+    asked: tuple[str, ...] = ()  # titles of the columns that are drawn only where they are asked for
 
     @property
     def where(self) -> str:
@@ -71,8 +72,8 @@ class Column:
     """One column of a board; a `title` or `csv` of "" leaves it out of the page or of the CSV.
 
     `value` of a line may be None or nan; `format` gives its text with the board's decimals. It is `on`
-    "every" board, the "detailed" ones, or the one of the "private" part. The page draws the kinds "name",
-    "score", "bar", "lanes" and "date" differently.
+    "every" board, the "detailed" ones, those of them for which it is "asked", or the one of the "private"
+    part. The page draws the kinds "name", "score", "bar", "lanes" and "date" differently.
     """
 
     title: str
@@ -86,6 +87,8 @@ class Column:
 
     def when(self, board: Board) -> bool:
         """Returns True if a board has the column."""
+        if self.on == "asked":
+            return board.detailed and self.title in board.asked
         return {"every": True, "detailed": board.detailed, "private": board.part == "private"}[self.on]
 
     def head(self, board: Board) -> str:
@@ -158,6 +161,15 @@ COLUMNS = (
         legend="Rank correlation with the truth, averaged over the subjects; higher is better.",
     ),
     Column(
+        "R squared",
+        "RSquared",
+        lambda _, line: line.score.r_squared,
+        ratio,
+        "asked",
+        best="descending",
+        legend="Square of the correlation with the truth, averaged over the subjects; higher is better.",
+    ),
+    Column(
         "Skill",
         "Skill",
         lambda _, line: line.skill,
@@ -206,6 +218,10 @@ COLUMNS = (
         "of the submissions it chose, or of its best public ones.",
     ),
 )
+
+
+ASKED = tuple(column.title for column in COLUMNS if column.on == "asked")
+"""Titles of the columns that can be asked for."""
 
 
 def columns(board: Board) -> list[Column]:

@@ -2,14 +2,14 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from html import escape
 from pathlib import Path
 
 from leaderboard.boards import Moment, final_boards, running_boards
 from leaderboard.changes import follow
-from leaderboard.columns import FIRST, Board, board_csv, board_markdown, page_columns
+from leaderboard.columns import ASKED, FIRST, Board, board_csv, board_markdown, page_columns
 from leaderboard.feedback import FEW, scores_before_end
 from leaderboard.heads import read_heads, write_heads
 from leaderboard.ledger import Ledger, ledger_path, newest_head, opened
@@ -59,14 +59,20 @@ class Published(Tabular):
 
 
 def publish(
-    competition: Competition, ended: datetime | None = None, retired: bool = False, out: Path | None = None
+    competition: Competition,
+    ended: datetime | None = None,
+    retired: bool = False,
+    out: Path | None = None,
+    asked: tuple[str, ...] = (),
 ) -> Published:
     """Write ``leaderboard.csv``, ``.html`` and ``.md`` from the ledger and the kit's own methods.
 
-    `ended` is the present time, to publish private scores too. If others submit meanwhile, all files are
-    written again, so that the last one to write has seen the last submission.
+    `ended` is the present time, to publish private scores too; `asked` names columns of `ASKED`. If others
+    submit meanwhile, all files are written again, so that the last one to write has seen the last submission.
     """
     root = out or competition.root
+    if strange := set(asked) - set(ASKED):
+        raise UnusableInput(f"no column {min(strange)!r} can be asked for; choose from {', '.join(ASKED)}")
     if retired and ended is None:
         raise UnusableInput("test sets can be retired only after the end: give --final too")
     if ended is None and (root / PRIVATE).exists():
@@ -80,7 +86,7 @@ def publish(
                 _check_ended(competition, ledger, ended)
             moment = Moment.read(competition, ledger, final=ended is not None)
             write_heads(root, moment.head)
-        published = _written(competition, moment, ended is not None, retired, root)
+        published = _written(competition, moment, ended is not None, retired, root, asked=asked)
         if newest_head(competition) == moment.head:
             break
     if os.access(competition.root, os.W_OK):
@@ -103,7 +109,9 @@ def _check_ended(competition: Competition, ledger: Ledger, now: datetime) -> Non
         raise UnusableInput(f"{ledger_path(competition)}: {problem}; run `unseen verify`")
 
 
-def _written(competition: Competition, moment: Moment, final: bool, retired: bool, root: Path) -> Published:
+def _written(
+    competition: Competition, moment: Moment, final: bool, retired: bool, root: Path, asked: tuple[str, ...]
+) -> Published:
     """Make the boards of a moment, write them to `root`, and return them."""
     whole = retired or competition.visibility == "practice"
     written = predicted_files(competition.root)
@@ -114,6 +122,7 @@ def _written(competition: Competition, moment: Moment, final: bool, retired: boo
         boards = final_boards(competition, moment, shown, on_validation, whole)
     else:
         boards = running_boards(competition, moment, shown, on_validation)
+    boards = [replace(board, asked=asked) for board in boards]
     names = {"public": "leaderboard.csv", "private": PRIVATE, "validation": "leaderboard_validation.csv"}
     files = {names[board.part]: board_csv(board) for board in boards}
     files["leaderboard.html"] = leaderboard_html(competition, boards, moment.head, moment.sets)

@@ -28,8 +28,8 @@ Predictions = Mapping[int, Mapping[str, float]]
 class Standing:
     """One line of a board, in points. The numbers that `standings` returns are rounded as they are published.
 
-    With fewer than `FEW` predictions, MAE, Spearman and `further` are nan. While the competition runs there
-    are only a rank and an RMSE.
+    With fewer than `FEW` predictions, MAE, correlations and `further` are nan. While the competition runs
+    there are only a rank and an RMSE.
     """
 
     name: str
@@ -183,7 +183,7 @@ def _rounded(line: Standing, constant: float, decimals: int) -> Standing:
     few = line.score.n < FEW
     return replace(
         line,
-        score=replace(score, mae=math.nan, spearman=math.nan) if few else score,
+        score=Score(score.rmse, math.nan, math.nan, score.n) if few else score,
         skill=skill(score.rmse, constant),
         further=tuple(math.nan if few else round(rmse, decimals) for rmse in line.further),
     )

@@ -34,21 +34,24 @@ class Score(Tabular):
         mae: Mean absolute error in percentage points, 0 to 100, lower is better.
         spearman: Rank correlation, -1 to 1, higher is better; nan if it is undefined.
         n: Number of scored predictions, an int >= 1.
+        r_squared: Square of the correlation, 0 to 1, higher is better; nan where Spearman's is.
     """
 
     rmse: float
     mae: float
     spearman: float
     n: int
+    r_squared: float = math.nan
 
     def rounded(self, decimals: int) -> "Score":
-        """Returns the score as it is published, the correlation to at least two decimals.
+        """Returns the score as it is published, the correlations to at least two decimals.
 
-        >>> Score(rmse=4.9849, mae=3.14159, spearman=0.77777, n=48).rounded(2)
-        Score(rmse=4.98, mae=3.14, spearman=0.78, n=48)
+        >>> Score(rmse=4.9849, mae=3.14159, spearman=0.77777, n=48, r_squared=0.60493).rounded(2)
+        Score(rmse=4.98, mae=3.14, spearman=0.78, n=48, r_squared=0.6)
         """
         rmse, mae = round(self.rmse, decimals), round(self.mae, decimals)
-        return Score(rmse, mae, round(self.spearman, max(decimals, 2)), self.n)
+        spearman, r_squared = (round(each, max(decimals, 2)) for each in (self.spearman, self.r_squared))
+        return Score(rmse, mae, spearman, self.n, r_squared)
 
     def _rows(self) -> list[list[str]]:
         numbers = map(cell, (self.rmse, self.mae, self.spearman))
@@ -58,23 +61,22 @@ class Score(Tabular):
 def score(predictions: Mapping[str, float], targets: Mapping[str, float]) -> Score:
     """Score the predictions, {id: fraction}, of the ids in `targets`; others are ignored.
 
-    RMSE and MAE are pooled over all ids. Spearman's correlation is computed for each subject and then
-    averaged, since ranks across subjects would reward knowing which subject is the better one. It is nan if
-    it is undefined for any subject (fewer than `RANKED` sets, or all targets or all predictions equal).
+    RMSE and MAE are pooled over all ids. Correlations are computed for each subject and then averaged, since
+    across subjects they would reward knowing which subject is the better one. They are nan if they are
+    undefined for any subject (fewer than `RANKED` sets, or all targets or all predictions equal).
     """
     predicted = np.array([predictions[name] for name in targets])
     true = np.array(list(targets.values()))
     subjects = np.array([split_id(name)[0] for name in targets])
     error = 100 * (predicted - true)
-    correlations = [
-        spearman(predicted[mine], true[mine]) if mine.sum() >= RANKED else math.nan
-        for mine in (subjects == name for name in np.unique(subjects))
-    ]
+    pairs = [(predicted[mine], true[mine]) for mine in (subjects == name for name in np.unique(subjects))]
+    ranked = all(len(own) >= RANKED for _, own in pairs)
     return Score(
         rmse=math.sqrt(np.mean(error**2)),
         mae=float(np.mean(np.abs(error))),
-        spearman=float(np.mean(correlations)),
+        spearman=float(np.mean([spearman(*pair) for pair in pairs])) if ranked else math.nan,
         n=len(true),
+        r_squared=float(np.mean([pearson(*pair) ** 2 for pair in pairs])) if ranked else math.nan,
     )
 
 
@@ -87,10 +89,14 @@ def spearman(x: ArrayLike, y: ArrayLike) -> float:
     >>> spearman([0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.8, 0.7])
     0.8
     """
-    a, b = _ranks(np.asarray(x, dtype=np.float64)), _ranks(np.asarray(y, dtype=np.float64))
-    if len(a) < 2:
+    return pearson(_ranks(np.asarray(x, dtype=np.float64)), _ranks(np.asarray(y, dtype=np.float64)))
+
+
+def pearson(x: FloatArray, y: FloatArray) -> float:
+    """Returns the correlation of x (n,) and y (n,), whose square is a line's R squared; nan as `spearman`."""
+    if len(x) < 2:
         return math.nan
-    a, b = a - a.mean(), b - b.mean()
+    a, b = x - x.mean(), y - y.mean()
     scale = math.sqrt(float(a @ a) * float(b @ b))
     return float(np.clip(a @ b / scale, -1, 1)) if scale else math.nan
 

@@ -269,6 +269,7 @@ class ScoreLine:
     skill: float  # 1 - (rmse / rmse of `CONSTANT`)^2
     mae: float
     spearman: float
+    r_squared: float
     noise: float  # RMSE by sampling noise alone
     by_group: float  # root mean square of the groups' RMSEs, for `ALL`
 
@@ -294,6 +295,7 @@ def score_lines(targets: Targets, methods: Methods, subject: str = "") -> list[S
                     skill=skill(found.rmse, constant),
                     mae=found.mae,
                     spearman=found.spearman,
+                    r_squared=found.r_squared,
                     noise=part.noise_floor,
                     by_group=part.group_scores(methods[name]).get(BY_GROUP, math.nan),
                 )

@@ -5,10 +5,10 @@
 NAME is one of
 demo          `unseen demo` of both tracks in a fresh folder.
 observe       building and observing a set over bare forward passes of as many images, in rounds by turns.
-imagenet      a competition of 1,000 classes and 224 pixels, of procedural pictures: build, then predict.
-photographs   `unseen estimate` from a model and folders of photographs.
 growth        builds of 10, 100 and 1,000 small sets in one process and on local workers.
 pipeline      observing sets beside a stand-in for a GPU, over the rate of its bare passes, by the clock.
+methods       fitting the default methods that read what a build observes to up to 1,000 sets, of up to 10,000
+              images whose logits and moments are drawn, and predicting a tenth as many; of two networks.
 Times are seconds of the processor unless a figure says otherwise. --small shows that it runs. --write puts
 figures or tables into docs/results.
 """
@@ -26,11 +26,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 import torch
+from numpy.lib.format import open_memmap
+from sklearn.base import clone
 
-import unseen
+from baselines import Estimator
+from baselines.contract.families import subset
 from starter.contest.accuracy.settings import AccuracySettings
 from starter.contest.build import build
 from starter.contest.cluster import connected
@@ -42,12 +44,10 @@ from starter.data.sources.glyphs.digits import CLASSES
 from starter.models.classifiers import ARCHITECTURES, Classifier, new_network, save_classifier
 from starter.observing.cache import Cache
 from starter.observing.image_stats import image_stats
-from starter.observing.observation import unmet
+from starter.observing.observation import Lazy, MetaTrain, Moments, Observation, Source
 from starter.observing.observe import AHEAD, Observer, observe_all
-from submission import Competition
-from submission.arrays import Pixels
 from submission.competition import ENGINES
-from unseen.api.methods import methods_of
+from unseen.api.methods import DEFAULT, SLOW, methods_of
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "results"))
 import pages
@@ -133,94 +133,6 @@ def observing(small: bool) -> Figures:
         yield f"{what}, {arch}, float32", f"{gain:.2f}"
 
 
-SIDE, GRID = 224, 7
-"""Pixels of a side, and coloured patches of a texture's side."""
-
-
-def picture(label: int, number: int) -> Pixels:
-    """A picture of a class (h, w, 3): the class's texture, moved, lit and partly covered by another."""
-    texture = np.random.default_rng([0, label]).integers(256, size=(GRID, GRID, 3)).astype(np.float32)
-    rng = np.random.default_rng([1, label, number])
-    other = rng.integers(256, size=(2 * GRID, 2 * GRID, 3)).astype(np.float32)
-    own = cv2.resize(np.roll(texture, rng.integers(2, size=2), axis=(0, 1)), (SIDE, SIDE))
-    cover = cv2.resize(other, (SIDE, SIDE), interpolation=cv2.INTER_CUBIC)
-    share = rng.uniform(0, 0.3)
-    light = rng.uniform(0.9, 1.1) * ((1 - share) * own + share * cover)
-    return (light + rng.normal(0, 4, light.shape)).clip(0, 255).astype(np.uint8)
-
-
-def draw(folder: Path, classes: int, numbers: range) -> None:
-    """Write pictures of every class as JPEG files."""
-    for label in range(classes):
-        (folder / f"class {label:04d}").mkdir(parents=True)
-        for number in numbers:
-            path = folder / f"class {label:04d}" / f"{number}.jpg"
-            cv2.imwrite(str(path), picture(label, number)[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, 90])
-
-
-def network(classes: int, path: Path) -> Classifier:
-    """Write and return a ResNet-18 with random convolutions, whose head knows a picture of each class."""
-    torch.manual_seed(0)
-    arch = "torchvision:resnet18"
-    body = new_network(arch, classes)
-    names = tuple(f"class {label:04d}" for label in range(classes))
-    classifier = Classifier("mine", arch, body, names, *body.normalisation)
-    batches = np.array_split(np.arange(classes), -(-classes // 50))
-    shown = [np.stack([picture(label, 0) for label in batch]) for batch in batches]
-    features = torch.cat([classifier(each)[1] for each in shown])
-    centre, scale = features.mean(dim=0), features.std(dim=0).clamp(min=1e-6)
-    centred = (features - centre) / scale
-    sharp = 10 / centred.square().sum(dim=1).mean()
-    body.head.weight.data = sharp * centred / scale
-    body.head.bias.data = -body.head.weight.data @ centre - sharp * centred.square().sum(dim=1) / 2
-    classifier = replace(classifier, network=body)
-    save_classifier(classifier, path)
-    return classifier
-
-
-def imagenet(small: bool) -> Figures:
-    classes, sets, size = (20, (2, 1, 2), 20) if small else (1000, (4, 1, 3), 500)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        draw(folder / "pictures/train", classes, range(1))
-        draw(folder / "pictures/test", classes, range(1, 11))
-        classifier, made = network(classes, folder / "net.safetensors"), folder / "contest"
-        spec = f"mine={folder / 'net.safetensors'}"
-        words = ["--source", folder / "pictures", "--classifier", spec, "--set-size", size]
-        for option, count in zip(("--train-sets", "--val-sets", "--test-sets"), sets, strict=True):
-            words += [option, count]
-        built = used("-m", "unseen", "build", made, *words)
-        competition, kit, when = Competition.open(made), methods_of("accuracy"), unseen.methods().runs
-        unasked = {name: m.needs for name, m in kit.items() if when[name] != "if named"}
-        reading = [n for n, own in unasked.items() if {*own} <= {*NEEDS} and not unmet(own, competition)]
-        predicted = used("-m", "unseen", "predict", made, *reading)
-        files = ("reference", "train_ref")
-        looked = sum(sets) * size + sum(len(np.load(made / f"public/{file}.npz")["images"]) for file in files)
-        disk = sum(path.stat().st_size for path in made.rglob("*") if path.is_file()) / 1e9
-    shown = np.random.default_rng(0).integers(256, size=(50, SIDE, SIDE, 3), dtype=np.uint8)
-    classifier(shown)
-    bare = clocked(lambda: [classifier(shown) for _ in range(4)])[1] / 200
-    yield f"ResNet-18, {classes:,} classes, 224 pixels: images a second of a core", f"{1 / bare:.1f}"
-    what = f"build with {sum(sets)} sets of {size}, all of it / bare forward passes; most memory; disk"
-    yield what, f"{built.processor / looked / bare:.2f}; {built.memory:.1f} GB; {disk:.1f} GB"
-    what = f"predict by {len(reading)} methods that read what was observed; most memory"
-    yield what, f"{predicted.processor:.0f} s; {predicted.memory:.1f} GB"
-
-
-def photographs(small: bool) -> Figures:
-    count = 10 if small else 200
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        draw(folder / "labelled", 10, range(1, count + 1))
-        draw(folder / "new", 10, range(count + 1, 2 * count + 1))
-        network(10, folder / "net.safetensors")
-        words = ["--model", "mine=net.safetensors", "--labelled", "labelled", "--unlabelled", "new"]
-        words += ["--train-sets", str(6 if small else 24)]
-        took = used("-m", "unseen", "estimate", *words, folder=folder)
-    what = "`unseen estimate` from a model and photographs: ResNet-18, 2,000 + 2,000 at 224 pixels, 24 sets"
-    yield what, f"{took.processor:.0f} s of processor time"
-
-
 def settings(sets: int, folder: Path) -> AccuracySettings:
     """Sets of 20 images for an untrained `small` on the embedded data."""
     test = max(2, sets // 10)
@@ -288,19 +200,83 @@ def pipeline(small: bool) -> Iterator[dict[str, object]]:
         yield {"images of a set": size, "share of the bare rate": statistics.median(shares)}
 
 
-FIGURES = {
-    "demo": demo,
-    "observe": observing,
-    "imagenet": imagenet,
-    "photographs": photographs,
+WIDTHS = 64, 1280
+"""Features of ResNet-56 and RepVGG-A0."""
+MOST = 100
+"""Sets of which FD is measured; it takes as long for each."""
+LEFT = (*SLOW, "agreement")
+"""Methods that train for minutes, or need a referee."""
+
+
+def drawn(folder: Path, sets: int, size: int, width: int) -> MetaTrain:
+    """Sets of which the last is the source, surer and oftener right one by one; logits are read when used."""
+    rng, classes = np.random.default_rng(0), 10
+    truth = rng.integers(classes, size=size)
+    logits = open_memmap(folder / "logits.npy", "w+", np.float32, (sets + 1, size, classes))
+    for number, own in enumerate(logits):
+        own[:] = rng.normal(size=own.shape)
+        own[np.arange(size), truth] += 1 + 4 * number / sets
+    correct = [own.argmax(axis=1) == truth for own in logits]
+    statistics = rng.random((size, 3), np.float32)
+    of_all = Moments.of(rng.normal(size=(2 * width, width)) * np.geomspace(1, 0.01, width))
+
+    def seen(number: int) -> Observation:
+        moments = Moments(of_all.mean, of_all.covariance * (1 + number / sets), size)
+        own = np.array(logits[number])
+        return Observation(f"set{number}", "drawn", own, moments, image_stats=statistics)
+
+    source = Source(seen(sets), truth, seen(sets), np.zeros((classes, width)), np.zeros(classes))
+    accuracies = np.array([each.mean() for each in correct[:sets]])
+    families = [frozenset({str(number % 20)}) for number in range(sets)]
+    lazily, labels = Lazy(range(sets), seen), [truth] * sets
+    return MetaTrain(source, lazily, accuracies, correct[:sets], families, labels=labels)
+
+
+def fit(sets: int, size: int) -> None:
+    """Print the seconds of each method, and of FD by each width."""
+    kit, seconds = methods_of("accuracy"), dict[str, float]()
+    reading = [name for name in DEFAULT["accuracy"] if {*kit[name].needs} <= {*NEEDS} and name not in LEFT]
+    with tempfile.TemporaryDirectory() as folder:
+        for width in WIDTHS:
+            meta = drawn(Path(folder), sets, size, width)
+            for name in reading if width == min(WIDTHS) else ("fd",):
+                rows = np.arange(min(sets, MOST) if name == "fd" else sets)
+                work = partial(fitted_and_predicting, kit[name], subset(meta, rows))
+                took = clocked(work)[1] * sets / len(rows)
+                seconds[f"{name}, {width:,} features" if name == "fd" else name] = took
+    print(json.dumps(seconds))
+
+
+def fitted_and_predicting(method: Estimator, meta: MetaTrain) -> object:
+    """Fit a method, and predict every tenth set."""
+    return clone(method).fit(meta).predict(meta.sets[::10])
+
+
+def of_methods(small: bool) -> Iterator[dict[str, object]]:
+    for size, counts in ((1000, (10, 100, 1000)), (10_000, (10, 100))):
+        for sets in counts[:1] if small else counts:
+            took = used(__file__, "fit", sets, size)
+            seconds = json.loads(took.text.splitlines()[-1])
+            both = sum(seconds.values()) + sum(each for name, each in seconds.items() if name[:2] != "fd")
+            line = {"sets": sets, "images of a set": size, "two networks, s": both}
+            slowest = ("gated", "cott", f"fd, {WIDTHS[1]:,} features")
+            yield line | {f"{name}, s": seconds[name] for name in slowest} | {"memory, GB": took.memory}
+
+
+FIGURES = {"demo": demo, "observe": observing}
+TABLES = {
+    "growth": (growth, "speed-growth"),
+    "pipeline": (pipeline, "scaling-pipeline"),
+    "methods": (of_methods, "scaling-methods"),
 }
-TABLES = {"growth": (growth, "speed-growth"), "pipeline": (pipeline, "scaling-pipeline")}
 
 
 def main() -> None:
     """Measure and print."""
     if sys.argv[1:2] == ["arm"]:
         return arm(sys.argv[2], int(sys.argv[3]))
+    if sys.argv[1:2] == ["fit"]:
+        return fit(int(sys.argv[2]), int(sys.argv[3]))
     parser = real.parser(__doc__, folder=False)
     parser.add_argument("name", choices=[*FIGURES, *TABLES])
     parser.add_argument("--small", action="store_true")

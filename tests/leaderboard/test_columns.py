@@ -44,6 +44,14 @@ def test_the_private_csv_has_the_public_score_and_the_shake_up_and_further_metri
     assert [[row[name] for name in names] for row in rows] == [["2.50", "1", "-2", "7.00"], [""] * 4]
 
 
+def test_r_squared_is_there_where_it_is_asked_for():
+    scored = replace(TEAM, score=Score(2.5, 2.0, 0.9, 10, r_squared=0.8125))
+    asking = replace(BOARD, standings=(scored, KIT), asked=("R squared",))
+    rows = [(row["Spearman"], row["RSquared"]) for row in csv.DictReader(io.StringIO(board_csv(asking)))]
+    assert rows == [("0.90", "0.81"), ("", "")]
+    assert "RSquared" not in board_csv(replace(asking, detailed=False)), "while it runs"
+
+
 def test_the_markdown_has_the_pages_columns_that_hold_something():
     assert board_markdown(BOARD).splitlines() == [
         "| Rank | Team | Public score | 95 % interval | Submissions | MAE | Spearman | Skill | Rank interval "

@@ -177,6 +177,12 @@ def test_private_scores_come_after_the_deadline_with_the_finals(large, hand_in, 
     ]
     assert "<strong><bdi>a</bdi></strong> won with 0.0 points" in published.html.read_text(encoding="utf-8")
     assert publish(competition, deadline).warnings == ()
+    assert "RSquared" not in rows(published.private_csv)[0]
+    asking = publish(competition, deadline, asked=("R squared",))
+    exact, other = (float(row["RSquared"]) for row in rows(asking.private_csv))
+    assert other < exact == 1
+    with pytest.raises(UnusableInput, match="choose from R squared"):
+        publish(competition, deadline, asked=("R2",))
 
 
 def test_publishing_ends_though_others_submit_all_the_time(competition, halves, clock, monkeypatch):

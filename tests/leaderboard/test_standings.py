@@ -32,7 +32,7 @@ def singles(count):
 
 def team(number, name, rmse, errors=None):
     errors = np.full(ROWS, rmse) if errors is None else errors
-    return Standing(name, "team", Score(rmse, rmse / 2, 0.5, 10), errors, number, submissions=number)
+    return Standing(name, "team", Score(rmse, rmse / 2, 0.5, 10, 0.25), errors, number, submissions=number)
 
 
 def baseline(name, rmse):

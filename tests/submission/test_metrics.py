@@ -29,11 +29,13 @@ def test_a_score_worked_out_by_hand():
     assert found.mae == pytest.approx(25)
     assert found.spearman == pytest.approx((math.sqrt(3) / 2 - 1) / 2)
     assert found.n == 6
+    assert found.r_squared == pytest.approx((3 / 4 + 1) / 2)
 
 
 def test_spearman_is_undefined_as_soon_as_it_is_for_one_subject():
     constant = {**TARGETS, "n/a": 0.5, "n/b": 0.5, "n/c": 0.5}
     assert math.isnan(score(constant, TARGETS).spearman)
+    assert math.isnan(score(constant, TARGETS).r_squared)
     two = {name: value for name, value in TARGETS.items() if name != "n/c"}
     assert math.isnan(score(two, two).spearman), "of two sets it would be 1 or -1, whatever is predicted"
 

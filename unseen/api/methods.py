@@ -79,8 +79,8 @@ class Evaluation(pd.DataFrame):
     """The result of `unseen.evaluate`: a row per method, subject and group of validation sets, in points.
 
     The columns are those of `baselines.report.report.Line`: method, subject, group ("all" has every set),
-    sets, families, rmse with its 95 % interval low and high, skill, mae, spearman, noise. Printed, it is
-    the table of `unseen score --val`; `to_string` shows it in full. Selections from it are plain DataFrames.
+    sets, families, rmse with its 95 % interval low and high, skill, mae, spearman, r_squared, noise. Printed,
+    it is the table of `unseen score --val`; `to_string` shows it in full. Selections are plain DataFrames.
     """
 
     _metadata = ["report"]  # noqa: RUF012 a list, to which pandas adds when it pickles

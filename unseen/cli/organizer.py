@@ -124,6 +124,7 @@ def leaderboard(
     retired: Annotated[bool, Option("--retired", help="With --final: all methods too.")] = False,
     table: Annotated[bool, Option("--table", help="Print all methods' scores, for you alone.")] = False,
     out: Annotated[Path | None, option("FOLDER", "The folder to write to. [DIR]")] = None,
+    asked: Annotated[list[str], option("TITLE", "A column: R squared. Repeatable.", "--column")] = [],
 ) -> None:
     """Write leaderboard.csv, .html and .md.
 
@@ -133,7 +134,8 @@ def leaderboard(
     """
     from leaderboard.publish import organizer_table, publish
 
-    published = publish(competition, datetime.now(timezone.utc) if final else None, retired, out)
+    ended = datetime.now(timezone.utc) if final else None
+    published = publish(competition, ended, retired, out, tuple(asked))
     options.warn(*published.warnings)
     if table:
         echo(f"The methods in {competition.root / 'submissions'} on all test sets, for the organizer only:\n")

@@ -37,6 +37,7 @@ def test_a_line_is_what_scikit_learn_and_scipy_compute(report):
         np.testing.assert_allclose(line.rmse, 100 * math.sqrt(mean_squared_error(true, run.predicted)))
         if run.method != "constant":
             np.testing.assert_allclose(line.spearman, spearmanr(run.predicted, true).statistic)
+            np.testing.assert_allclose(line.r_squared, np.corrcoef(run.predicted, true)[0, 1] ** 2)
     best = lines["constant", ALL]
     assert best.skill == 0
     assert math.isnan(best.spearman)
