@@ -152,7 +152,7 @@ def _plot_sets(path: Path, lines: Lines) -> None:
     figure, panels = new_panels(len(parts), 1, 9, 2.8)
     for axes, (subject, part) in zip(panels, parts, strict=True):
         part.plot(x="set", y=["true", "predicted"], ax=axes, style=["o-", "x"], markersize=4, rot=90)
-        axes.set(title=subject, xlabel="", ylabel="accuracy, %", ylim=(0, 100))
+        axes.set(title=subject, xlabel="", ylabel="accuracy, %", ylim=(-3, 103))
     save_png(figure, path, dpi=110)
 
 

@@ -25,7 +25,7 @@ KIT = {**BASELINES, **ORACLES}
 def methods():
     quick = {name: clone(KIT[name]) for name in METHODS}
     for name in ("ora-a", "ora-b", "syp"):
-        quick[name].set_params(iterations=6, batch_size=50, positive_weight=3.0)
+        quick[name].set_params(iterations=6, batch_size=50, positive_weight=3.0, estimate="mean")
     return quick
 
 
