@@ -130,7 +130,8 @@ def ablate(
 def targets_of(competition: Competition, part: str) -> Targets:
     """Returns the targets of the validation sets, or of the hidden test sets, for the ranking metric."""
     if part == "test":
-        return Targets.of_solution(competition, solution_of(competition))
+        rows = {row.id: row for row in solution_of(competition)}
+        return Targets.of_solution(competition, [rows[name] for name in competition.ids("test")])
     return validation_targets(competition)[competition.metrics[0]]
 
 
