@@ -19,10 +19,10 @@ def compare(
 ) -> None:
     """Say which of a benchmark's systems can be told apart.
 
-    The file is a CSV with a row for each item and a column of numbers for each system, or with a row for each
-    item and system; or such rows as JSON lines. A first column of texts, or named as item or doc_id, names
-    the items. Prints each system's mean with its interval, which pairs a paired test tells apart after Holm's
-    correction, and the difference that so many items can resolve.
+    The file is a CSV, by commas or tabs, with a row for each item and a column of numbers for each system, or
+    with a row for each item and system; or such rows as JSON lines. A first column of texts, or named as item
+    or doc_id, names the items. Prints each system's mean with its interval, which pairs a paired test tells
+    apart after Holm's correction, and the difference that so many items can resolve.
 
     Example: unseen compare scores.csv --families subject
     """
@@ -257,10 +257,8 @@ def shift_grid(
     detectors: Annotated[
         list[str], text("An OOD detector, such as msp. Repeatable. [all]", "--detector")
     ] = [],
-    ood: Annotated[str, text("A folder or zip with a folder for each OOD set. [embedded]")] = "",
-    exclude: Annotated[list[str], text("An OOD set to leave out. Repeatable.", "--exclude")] = [],
-    only_ood: Annotated[bool, Option("--only-ood", help="Shift no images of the ID classes.")] = False,
-    group: Annotated[str, text("Operations: corruptions, default, a, b, wide.")] = "corruptions",
+    ood: Annotated[str, text("Folders of OOD sets, or what shift generate wrote. [embedded]")] = "",
+    group: Annotated[str, text("Operations: none, corruptions, a, b, wide. [none with --ood]")] = "",
     images: Annotated[int, number("Approximate number of shifted images.", least=1)] = 20_000,
     seed: options.Seed = 0,
     device: Device = "cpu",
@@ -271,14 +269,15 @@ def shift_grid(
 
     Shifts grow in meaning and in style (Long et al. 2024). Computes AUROC, FPR@95 and AUPR in every cell of
     8 x 8 levels, and correlation and sensitivity along both axes. Half of the competition's base images are
-    IND; the other half and the OOD sets are shifted. Writes CSV and PNG files to --out. After an interruption
-    the same command continues. [DIR/grid]
+    IND. Images of --ood stay as they are, those of shift generate in their cells; a --group of operations
+    shifts the other half, too. Writes CSV and PNG files to --out. After an interruption the same command
+    continues. [DIR/grid]
 
     Example: unseen shift grid contest --images 10000
     """
     from starter.studies.shift.study import Shifts, grid_study
 
-    shifts = Shifts(ood=ood, exclude=exclude, only_ood=only_ood, group=group, images=images, seed=seed)
+    shifts = Shifts(ood=ood, group=group, images=images, seed=seed)
     study = grid_study(
         competition,
         shifts,

@@ -117,15 +117,6 @@ def test_a_field_that_is_not_declared_says_so_though_others_asked_for_it(field, 
         Reads(read).fit(META).predict(META.sets[:1])
 
 
-def test_a_parameter_under_another_name_is_told():
-    method = Fixed()
-    del method.value
-    with pytest.raises(
-        UnusableInput, match=r"^Fixed has no attribute 'value': in __init__, write self.value"
-    ):
-        method.get_params()
-
-
 @pytest.mark.parametrize(
     ("told", "expected"), [([], ("moments",)), ([{"name": "lite0"}], ("moments", "referee"))]
 )

@@ -259,7 +259,7 @@ CLASS = "from baselines import Estimator\nclass Own(Estimator):\n def _predict(s
         (f"{CLASS} def __init__(self, k): self.k = k", "missing 1 required positional argument: 'k'"),
         (f"{CLASS} def __init__(self): 1 / 0", r"ZeroDivisionError: division by zero \(own_a\.py:4\)$"),
         (f"{CLASS} def __init__(self): exit(1)", r"SystemExit: 1 \(own_a\.py:4\)$"),
-        (f"{CLASS} def __init__(self, k=1): self.power = k", "no attribute 'k'"),
+        (f"{CLASS} def __init__(self, k=1): self.power = k", "no attribute 'k': in __init__, write self.k"),
         (f"{CLASS} def __init__(self, k=1): self.k = [k]", "Cannot clone"),
         *((f"{CLASS} needs = {needs}", "needs must be a tuple of names among moments") for needs in NO_NEEDS),
     ],
