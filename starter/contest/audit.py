@@ -91,7 +91,7 @@ def permissions(competition: Competition) -> Iterator[Finding]:
     """Yield folders that others can read: private/, and a cache that tells IND from OOD images."""
     folders = [competition.private]
     cache = cache_of(competition.root).root
-    if competition.track == "ood" and isinstance(cache, Path) and cache.is_dir():
+    if competition.track == "ood" and cache.is_dir():
         folders.append(cache)
     for folder in folders:
         mode = folder.stat().st_mode & 0o777

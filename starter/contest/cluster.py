@@ -1,17 +1,14 @@
 """Observing on a Dask cluster, with a task for each set and classifier and workers that share the cache.
 
 The cluster only fills the cache; later steps read it as on a single machine. A task is a few names; images
-and weights come from the competition's folder or, if its cache is elsewhere, from copies in that cache. So a
-worker may die at any time: another one repeats its task.
+and weights come from the competition's folder. So a worker may die at any time: another one repeats its task.
 """
 
 import ctypes
 import platform
 import secrets
-import shutil
 import sys
 import tempfile
-import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -27,11 +24,11 @@ from starter.contest.subject import Subject, open_observer
 from starter.contest.tracks import TRACKS, sets_of
 from starter.models.classifiers import use_network, used_networks
 from starter.models.classifiers.engine import arithmetic
-from starter.observing.cache import Cache, cache_of, place_cache
+from starter.observing.cache import cache_of
 from starter.observing.observe import observe_all
 from starter.observing.sets import REFERENCES, PublicSets
 from submission import Competition, UnusableInput
-from submission.files import digest_of, sha256, write_bytes
+from submission.files import digest_of, sha256
 from submission.progress import progress
 
 if TYPE_CHECKING:
@@ -54,8 +51,6 @@ LIBRARIES = (
     *("timm", "scikit-learn"),
 )
 """Libraries of observations, which need the same versions on all workers."""
-INPUTS = "inputs"
-"""Folder of a cache elsewhere with copies of public files for workers, by their SHA-256."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +59,6 @@ class Work:
 
     token: str
     competition: Competition = field(compare=False, repr=False)
-    cache: str = field(compare=False)
     needs: tuple[str, ...] = field(compare=False)
     device: str = field(compare=False)
     networks: tuple[str, ...] = field(compare=False)
@@ -89,7 +83,6 @@ class Cluster:
             for action, sets in (("observe", REFERENCES), ("score", [*found, *REFERENCES[:1]])):
                 jobs = [(action, name, *pair) for name in competition.classifiers for pair in sets]
                 self._run(work, jobs, action)
-            cache_of(competition.root).look()
 
     def _run(self, work: Work, jobs: Sequence[tuple[str, ...]], title: str) -> None:
         """Have workers `see` each job, then raise if some failed; Dask repeats these."""
@@ -121,21 +114,10 @@ class Cluster:
 
     @contextmanager
     def _shared(self, competition: Competition, needs: tuple[str, ...], device: str) -> Iterator[Work]:
-        """Yield the work after copying everything that workers read to a cache elsewhere."""
-        root = competition.root.absolute()
-        cache = cache_of(root)
-        token = secrets.token_hex(8)
-        elsewhere = cache.root != root / "cache"
-        if elsewhere:
-            cache.look()
-            for file, digest in progress(competition.files.items(), "copy files", unit="files"):
-                if not cache.holds(f"{INPUTS}/{digest}"):
-                    cache.write(f"{INPUTS}/{digest}", competition.file(file).read_bytes())
-        place = str(cache.root) if elsewhere else ""
-        shared = competition.model_copy(update={"root": root})
-        work = Work(
-            token=token, competition=shared, cache=place, needs=needs, device=device, networks=used_networks()
-        )
+        """Yield the work while the cache holds a file that is named as its token."""
+        shared = competition.model_copy(update={"root": competition.root.absolute()})
+        cache, token = cache_of(shared.root), secrets.token_hex(8)
+        work = Work(token=token, competition=shared, needs=needs, device=device, networks=used_networks())
         cache.write(token, b"")
         try:
             self._check(work)
@@ -221,7 +203,7 @@ def _reason(error: BaseException) -> str:
 def environment(work: Work) -> dict[str, str]:
     """Returns what an observation of this process depends on, by name, and whether it sees the cache."""
     asked = work.competition
-    cache = Cache.at(work.cache or str(asked.root / "cache"))
+    cache = cache_of(asked.root)
     return {
         "Python": platform.python_version(),
         **{name: _version(name) for name in LIBRARIES},
@@ -250,17 +232,6 @@ def _code() -> str:
     return digest_of(*map(sha256, sorted(found)))[:12]
 
 
-class Copied(Competition):
-    """A competition in a separate folder; public files are copied there from the cache on demand."""
-
-    def listed(self, relative: str) -> Path:
-        """See `Competition`."""
-        path = super().listed(relative)
-        if not path.exists():
-            write_bytes(path, cache_of(self.root).read(f"{INPUTS}/{self.files[relative]}"))
-        return path
-
-
 def use_one_thread() -> None:
     """Let PyTorch, BLAS and OpenMP compute in one thread; over small arrays several wait for each other."""
     torch.set_num_threads(1)
@@ -277,13 +248,7 @@ def _opened(work: Work) -> PublicSets:
         mallopt(-3, 32 << 20)  # M_MMAP_THRESHOLD
     for spec in work.networks:
         use_network(spec)
-    competition = work.competition
-    if work.cache:
-        folder = Path(tempfile.mkdtemp(prefix="unseen-worker-"))
-        place_cache(folder, work.cache)
-        competition = Copied(**{**dict(competition), "root": folder})
-        weakref.finalize(competition, shutil.rmtree, folder, ignore_errors=True)
-    return sets_of(competition)
+    return sets_of(work.competition)
 
 
 @lru_cache(maxsize=4)
@@ -302,5 +267,3 @@ def see(work: Work, action: str, classifier: str, part: str, name: str) -> None:
         subject.observe([rendering])
     else:
         observe_all([rendering], subject.observer, subject.fields)
-    if work.cache:  # all sets together may exceed the disk
-        (sets.competition.public / part / f"{name}.npz").unlink(missing_ok=True)

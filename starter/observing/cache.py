@@ -1,12 +1,10 @@
-"""A content-addressed cache of arrays, in a folder or at an address in any file system of fsspec."""
+"""A content-addressed cache of arrays in a folder."""
 
 import hashlib
 import json
 import secrets
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -25,43 +23,15 @@ NOTE = "cache.txt"
 """File with the place of a competition's cache, if that was moved."""
 
 
-@lru_cache
-def _store(url: str) -> tuple[Any, set[str]]:
-    """Returns the file system below an address, and names of objects that exist there."""
-    try:
-        import fsspec
-        from fsspec.implementations.dirfs import DirFileSystem
-
-        files, path = fsspec.core.url_to_fs(url, use_listings_cache=False)
-    except ImportError as error:
-        raise UnusableInput(f'{url} needs more libraries ({error}): pip install -e ".[cluster]"') from error
-    except ValueError as error:
-        raise UnusableInput(f"{url} is no address that can be used: {error}") from error
-    return DirFileSystem(path.rstrip("/"), files), set()
-
-
 @dataclass(frozen=True)
 class Cache:
     """Arrays under ``root/<kind>/<key>.safetensors``; a key is the hash of everything that they depend on.
 
     Each entry holds the SHA-256 of its name and values; one that does not fit it counts as missing.
-    Writes are atomic, in a store such as ``s3://bucket/folder`` if its own are, as S3's.
+    Writes are atomic.
     """
 
-    root: Path | str
-
-    @classmethod
-    def at(cls, place: str) -> "Cache":
-        """Returns the cache in a folder or at an address."""
-        if "://" not in place:
-            return cls(Path(place).absolute())
-        _store(place.rstrip("/"))
-        return cls(place.rstrip("/"))
-
-    @cached_property
-    def folder(self) -> Path | None:
-        """The cache's folder; None if it is at an address."""
-        return self.root if isinstance(self.root, Path) else None
+    root: Path
 
     def has(self, kind: str, key: str) -> bool:
         """Returns True if there is an entry, which may be damaged."""
@@ -86,51 +56,21 @@ class Cache:
         self.write(name, save(contiguous, {"sha256": _digest(name, contiguous)}))
 
     def holds(self, name: str) -> bool:
-        """Returns True if there is a file of this name; what an address holds is asked for once."""
-        if self.folder:
-            return (self.folder / name).exists()
-        files, known = _store(str(self.root))
-        if name not in known and files.exists(name):
-            known.add(name)
-        return name in known
+        """Returns True if there is a file of this name."""
+        return (self.root / name).exists()
 
     def read(self, name: str) -> bytes:
         """Returns the bytes of a file, or raises FileNotFoundError."""
-        if self.folder:
-            return (self.folder / name).read_bytes()
-        files, _ = _store(str(self.root))
-        data: bytes = files.cat_file(name)
-        return data
+        return (self.root / name).read_bytes()
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file atomically; its folder is made."""
-        if self.folder:
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_bytes(self.folder / name, data)
-            return
-        files, known = _store(str(self.root))
-        try:
-            files.pipe_file(name, data)
-        except FileNotFoundError:  # in stores such as SFTP's an object does not imply its folder
-            with suppress(FileExistsError):
-                files.mkdir(name.rpartition("/")[0], create_parents=False)
-            files.pipe_file(name, data)
-        known.add(name)
+        """Write a file atomically; its folder is made, for its owner alone."""
+        self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_bytes(self.root / name, data)
 
     def remove(self, name: str) -> None:
         """Remove a file."""
-        if self.folder:
-            (self.folder / name).unlink()
-        else:
-            files, known = _store(str(self.root))
-            files.rm_file(name)
-            known.discard(name)
-
-    def look(self) -> None:
-        """List what an address holds at once: a request for each entry takes long."""
-        if not self.folder:
-            files, known = _store(str(self.root))
-            known.update(files.find(""))
+        (self.root / name).unlink()
 
 
 def cache_of(root: Path) -> Cache:
@@ -140,18 +80,20 @@ def cache_of(root: Path) -> Cache:
         return Cache(folder / "cache")
     place = (folder / NOTE).read_text(encoding="utf-8").strip()
     tell_once(f"the cache is at {place}")
-    return Cache.at(place)
+    return Cache(Path(place))
 
 
 def place_cache(root: Path, place: str) -> None:
-    """Use a folder or an address as the cache of a competition from now on."""
-    cache, name = Cache.at(place), f".probe-{secrets.token_hex(4)}"
+    """Use a folder as the cache of a competition from now on."""
+    cache, name = Cache(Path(place).absolute()), f".probe-{secrets.token_hex(4)}"
     try:
+        if "://" in place:
+            raise OSError("it is an address, not a folder")
         cache.write(name, b"unseen")
         cache.remove(name)
-    except Exception as error:  # each store has errors of its own
+    except OSError as error:
         raise UnusableInput(
-            f"--cache {place} cannot be used ({error}): check that it exists, and your access to it"
+            f"--cache {place} cannot be used ({error}): give a folder that you may write to"
         ) from error
     write_text(writable(root) / NOTE, f"{cache.root}\n")
 

@@ -62,9 +62,8 @@ def build(
     """Build a competition, or finish an interrupted build.
 
     Options override the --settings file, and the file overrides the preset. With --cluster, workers observe
-    the sets; they must be able to read DIR, or the --cache (such as s3://bucket/path). Dask runs any code
-    that its scheduler receives: keep the scheduler inside your own network, or use TLS
-    (docs/results/scaling.md).
+    the sets; they must see DIR, and the --cache, under the same path. Dask runs any code that its scheduler
+    receives: keep the scheduler inside your own network, or use TLS (docs/results/scaling.md).
 
     Example: unseen build contest --train-sets 20 --val-sets 4 --test-sets 8 --set-size 100
     """

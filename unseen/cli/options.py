@@ -104,7 +104,7 @@ Methods = Annotated[list[str], argument("[METHOD|module:Class]...", "Methods of 
 Manifest = Annotated[Path, argument("MANIFEST", "A manifest, written by `unseen classes`.")]
 
 All = Annotated[bool, Option("--all", help="Without names, all methods but those that take long.")]
-Cache = Annotated[str, option("PATH|URL", "Where observations are kept. [DIR/cache]")]
+Cache = Annotated[str, option("FOLDER", "Where observations are kept. [DIR/cache]")]
 Called = Annotated[list[str], option("NAME", "A name for each METHOD, also in --set. Repeatable.", "--as")]
 Changes = Annotated[list[str], option("METHOD.PARAM=VALUE", "Set a parameter. Repeatable.", "--set")]
 Cluster = Annotated[str | None, option("ADDRESS|local:N", "A Dask cluster to work on. [this process]")]
