@@ -12,7 +12,7 @@ from baselines.accuracy.atc import atc
 from baselines.accuracy.entropy import entropy
 from baselines.accuracy.fd import fd
 from baselines.contract.conformance import example_meta_train
-from oracle import OraA
+from oracle import OraA, indicators
 from oracle.indicators import INDICATORS, KINDS, SIX, Normalisation, indicator_names, indicator_table
 from starter.observing.observation import NEEDS
 from submission import UnusableInput
@@ -112,3 +112,13 @@ def test_the_result_lies_in_0_to_1_and_columns_without_range_become_0(table, kin
     assert result.min() >= 0
     assert result.max() <= 1
     assert not result[:, 0].any()
+
+
+def test_the_fits_of_an_ablation_compute_a_distance_once(monkeypatch):
+    computed = []
+    monkeypatch.setattr(indicators, "DISTANCES", {})
+    monkeypatch.setattr(indicators, "fd", lambda *seen: computed.append(seen) or fd(*seen))
+    first, second = (indicator_table(each, SOURCE, ("fd",)) for each in (TARGET, META.sets[4]))
+    assert first[0] != second[0]
+    np.testing.assert_array_equal(indicator_table(TARGET, SOURCE, ("fd",)), first)
+    assert len(computed) == 2
