@@ -14,7 +14,6 @@ from baselines.accuracy.ei import ei
 from baselines.accuracy.entropy import entropy
 from baselines.accuracy.fd import auto_eval, fd
 from baselines.accuracy.frap import frap
-from baselines.accuracy.fused import Fused
 from baselines.accuracy.gated import Gated
 from baselines.accuracy.gde import gde
 from baselines.accuracy.mano import Mano
@@ -24,7 +23,6 @@ from baselines.accuracy.priors import LabelShift
 from baselines.accuracy.projnorm import ProjNorm
 from baselines.accuracy.rotation import rotation
 from baselines.accuracy.softmaxcorr import softmaxcorr
-from baselines.accuracy.stack import Stack
 from baselines.accuracy.suitability import Suitability
 from baselines.contract.estimator import Direct, Estimator, Regressed
 from baselines.ood.confident import Confident
@@ -70,9 +68,7 @@ BASELINES: dict[str, Estimator] = {
     "aline": Aline(),
     "agreement": Agreement(),
     "frap": Direct(frap, needs=("referee",)),
-    "fused": Fused(),
     "suitability": Suitability(),
-    "stack": Stack(),
     "projnorm": ProjNorm(),
     "gated": Gated(),
 }

@@ -96,7 +96,7 @@ def _wide(path: Path, rows: Sequence[Row], families: str) -> Items:
     systems = [name for name in columns if name not in keys]
     if not systems:
         raise unusable(
-            path, "no scores: give a row for each item and a column for each system, separated by commas"
+            path, "no scores: give a row for each item, a column for each system, separated by commas or tabs"
         )
     if average := _named(AVERAGES, systems):
         raise unusable(path, f"its rows look like systems, with means in the column {average!r}: {EXCHANGE}")

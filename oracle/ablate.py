@@ -1,7 +1,8 @@
-"""SYP's ablations on a competition of your own: the paper's tables 1 to 5 and figure 10.
+"""SYP's tables and figures on a competition of your own: tables 1 to 5 and figures 4 to 10.
 
 Paper: Chen, Zhang & Song, "Scoring Your Prediction on Unseen Data", CVPR Workshops 2023. The
-tables use the labelled validation sets. `oracle.runs` makes the fits and keeps them.
+tables use the labelled validation sets, 2-test the hidden test sets. `oracle.runs` makes the fits and keeps
+them.
 """
 
 import math
@@ -10,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from matplotlib.container import BarContainer
 from sklearn.base import clone
 
 from baselines.contract.estimator import Estimator
@@ -18,13 +18,22 @@ from oracle.indicators import SIX
 from oracle.ora_a import UNDERTRAINED
 from oracle.runs import TRAINING, Run, Runs, fit_rows
 from starter.contest.cluster import Cluster
-from starter.data.images.figure import new_figure, save_png
-from submission import Competition, UnusableInput
+from starter.contest.show import contact_sheet
+from starter.data.images.figure import new_figure, new_panels, save_png
+from submission import Competition, UnusableInput, make_id
 from submission.files import read_rows, write_text
 from submission.scoretable import ALL, Families, Targets, validation_targets
+from submission.scoring import read_targets
+from submission.solution import solution_of
 from submission.table import cell, csv_table, text_table
 
-TABLES = ("1", "2", "3", "4", "5", "fig10")
+TABLES = ("1", "2", "2-test", "3", "4", "5", "fig4", "fig6", "fig10")
+PARTS = {"2-test": "test", "fig4": "train", "fig6": "val"}
+"""Sets that a table or figure is of, where not the validation sets."""
+FIGURES = ("fig4", "fig6")
+"""Figures of predicted against true accuracies, set by set, with images of some as in figures 8 and 9."""
+PLOTTED, PICTURED = 100, 8
+"""Number of sets in such a figure, and of those with images."""
 METHODS = ("rotation", "confscore", "entropy", "atc-datacv", "atc+lr", "fd", "ora-a", "ora-b", "syp")
 """Names of the compared methods: the five baselines of table 1, ATC by its own paper, and the oracles."""
 LEGEND = {
@@ -50,6 +59,8 @@ Lines = list[dict[str, object]]
 
 def rows_of(table: str, methods: Mapping[str, Estimator]) -> dict[str, Estimator]:
     """Returns copies of the methods that a table compares, by the label of their row."""
+    if table not in TABLES:
+        raise UnusableInput(f"there is no table {table!r}; choose from {', '.join(TABLES)}")
     ora_a = methods["ora-a"]
 
     def varied(**changes: object) -> Estimator:
@@ -73,14 +84,14 @@ def rows_of(table: str, methods: Mapping[str, Estimator]) -> dict[str, Estimator
         },
         "4": {f"r = {ratio}": varied(expansion=ratio) for ratio in (2, 4, 6, 8, 10)},
         "5": {name: varied(normalisation=name) for name in ("set", "global", "none")},
+        "fig4": {"ora-a": varied()},
+        "fig6": {"ora-a": varied()},
         "fig10": {
             **{f"{count} iterations": varied(iterations=count) for count in counts},
             **{f"rate {rate:g}": varied(learning_rate=rate) for rate in (0.01, 0.05, 0.1, 0.2, 0.5)},
         },
     }
-    if table not in tables:
-        raise UnusableInput(f"there is no table {table!r}; choose from {', '.join(TABLES)}")
-    return tables[table]
+    return tables[table.removesuffix("-test")]
 
 
 def ablate(
@@ -95,16 +106,64 @@ def ablate(
     rows = rows_of(table, methods)
     if seeds < 1:
         raise UnusableInput(f"--seeds must be at least 1, got {seeds}")
-    if not competition.sets("val"):
+    part = PARTS.get(table, "val")
+    if not competition.sets(part):
         raise UnusableInput(f"{competition.root} has no validation sets to ablate on")
-    runs = fit_rows(competition, rows, seeds, device, cluster)
-    lines = lines_of(validation_targets(competition)[competition.metrics[0]], runs, table)
+    if part == "test":
+        competition.require_private()
+    runs = fit_rows(competition, rows, seeds, device, cluster, part)
     stem = competition.out / "ablation" / (table if table.startswith("fig") else f"table{table}")
     written = stem.with_suffix(".csv")
     plot = stem.with_suffix(".png")
+    paths = [written, plot]
+    if table in FIGURES:
+        lines = set_lines(competition, part, runs)
+        _plot_sets(plot, lines)
+        paths.append(_picture(competition, stem.with_name(f"{table}-images.png"), lines))
+    else:
+        lines = lines_of(targets_of(competition, part), runs, table)
+        _plot(plot, table, lines)
     write_text(written, csv_table([[*lines[0]], *([*line.values()] for line in lines)]))
-    _plot(plot, table, lines)
-    return lines, [written, plot]
+    return lines, paths
+
+
+def targets_of(competition: Competition, part: str) -> Targets:
+    """Returns the targets of the validation sets, or of the hidden test sets, for the ranking metric."""
+    if part == "test":
+        rows = {row.id: row for row in solution_of(competition)}
+        return Targets.of_solution(competition, [rows[name] for name in competition.ids("test")])
+    return validation_targets(competition)[competition.metrics[0]]
+
+
+def set_lines(competition: Competition, part: str, runs: Runs) -> Lines:
+    """Returns true and predicted accuracy, in %, of the first sets of a public part, by classifier."""
+    truth = read_targets(competition, part)
+    lines: Lines = []
+    for (_, subject), several in runs.items():
+        means = np.mean([run.predicted for run in several], axis=0)
+        for name, predicted in zip(competition.sets(part)[:PLOTTED], means.tolist(), strict=False):
+            true = 100 * truth[make_id(subject, name)]
+            lines.append({"set": name, "subject": subject, "true": true, "predicted": 100 * predicted})
+    return lines
+
+
+def _plot_sets(path: Path, lines: Lines) -> None:
+    """Draw true and predicted accuracies set by set, a panel a classifier."""
+    parts = pd.DataFrame(lines).groupby("subject", sort=False)
+    figure, panels = new_panels(len(parts), 1, 9, 2.8)
+    for axes, (subject, part) in zip(panels, parts, strict=True):
+        part.plot(x="set", y=["true", "predicted"], ax=axes, style=["o-", "x"], markersize=4, rot=90)
+        axes.set(title=subject, xlabel="", ylabel="accuracy, %", ylim=(-3, 103))
+    save_png(figure, path, dpi=110)
+
+
+def _picture(competition: Competition, path: Path, lines: Lines) -> Path:
+    """Write images of the first sets below their true and predicted accuracies."""
+    notes: dict[str, str] = {}
+    for line in lines:
+        note = f"   {line['subject']} predicted {line['predicted']:.1f} %"
+        notes[str(line["set"])] = notes.get(str(line["set"]), "") + note
+    return contact_sheet(competition, [*notes][:PICTURED], path, notes)
 
 
 def table_text(lines: Lines) -> str:
@@ -113,7 +172,8 @@ def table_text(lines: Lines) -> str:
     rows = [
         [cell(value) if isinstance(value, float) else str(value) for value in line.values()] for line in lines
     ]
-    notes = [LEGEND[name] for name in LEGEND if any(row[header.index(name)] for row in rows)]
+    filled = {name for column, name in enumerate(header) if any(row[column] for row in rows)}
+    notes = [LEGEND[name] for name in LEGEND if name in filled]
     return "\n".join([text_table([header, *rows]), *notes])
 
 
@@ -153,7 +213,7 @@ def lines_of(everything: Targets, runs: Runs, table: str) -> Lines:
 
 def published(table: str, row: str, subject: str) -> float:
     """Returns the RMSE that the paper gives for a row, or nan; ResNet-56's for classifiers of one's own."""
-    return PAPER.get((table, row), (math.nan, math.nan))[subject == "repvgg_a0"]
+    return PAPER.get((table.removesuffix("-test"), row), (math.nan, math.nan))[subject == "repvgg_a0"]
 
 
 def _undertrained(runs: Sequence[Run]) -> str:
@@ -164,12 +224,12 @@ def _undertrained(runs: Sequence[Run]) -> str:
 
 
 def _plot(path: Path, table: str, lines: Lines) -> None:
-    """Draw the RMSE over all sets: a bar a row and classifier, its interval, and the paper's diamond."""
+    """Draw the RMSE over all sets: a bar a row and classifier, and its interval."""
     frame = pd.DataFrame(line for line in lines if line["group"] == ALL)
     rows, subjects = (frame[name].unique() for name in ("row", "subject"))
     of = {
         name: frame.pivot(index="row", columns="subject", values=name).loc[rows, subjects]
-        for name in ("rmse", "low", "high", "sd", "paper", "undertrained")
+        for name in ("rmse", "low", "high", "sd")
     }
     ends = [of["rmse"] - of["low"], of["high"] - of["rmse"]]
     errors = np.array([end.fillna(of["sd"]).fillna(0).clip(lower=0).T for end in ends]).swapaxes(0, 1)
@@ -180,13 +240,5 @@ def _plot(path: Path, table: str, lines: Lines) -> None:
         ax=axes, yerr=errors if errors.any() else None, width=0.8, capsize=3, xlabel="", ylabel="RMSE, points"
     )
     axes.tick_params(axis="x", rotation=30)
-    drawn = [bars for bars in axes.containers if isinstance(bars, BarContainer)]
-    for subject, bars in zip(subjects, drawn, strict=True):
-        for bar, failure in zip(bars, of["undertrained"][subject], strict=True):
-            bar.set_hatch("//" if failure else None)
-        if of["paper"].notna().any(axis=None):
-            places = [bar.get_x() + bar.get_width() / 2 for bar in bars]
-            label = "paper" if subject == subjects[0] else None
-            axes.plot(places, of["paper"][subject], "D", color="black", markerfacecolor="white", label=label)
     axes.legend(fontsize=7, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, frameon=False)
     save_png(figure, path, dpi=110)

@@ -131,7 +131,8 @@ class OraA(Oracle):
         table: ImageTable,
         seed: int,
     ) -> None:
-        from oracle.networks import Attention, descent, drawn_images, train, whole_sets
+        from oracle.networks import Attention
+        from oracle.training import descent, drawn_images, train, whole_sets
 
         parts = parts_of(self.variant)
         repvgg = is_repvgg(self.source_)
@@ -145,7 +146,7 @@ class OraA(Oracle):
             rows,
             correct,
             weights=self._weights(table),
-            batches=whole_sets(table.sizes.tolist()) if "batches" in parts else drawn,
+            batches=whole_sets(table.sizes.tolist(), rows.device) if "batches" in parts else drawn,
             optimiser=descent(network, self.momentum, self.weight_decay, biases),
             rates=[rate * (1 - step / self.iterations) ** power for step in range(self.iterations)],
         )

@@ -22,7 +22,7 @@ from submission.arrays import FloatArray
 from submission.files import write_text
 from submission.progress import progress
 
-VERSION = 4
+VERSION = 5
 """Version of the kept fits, to be raised when the same parameters give other predictions."""
 TRAINING = ("train_threshold", "train_mean", "train_image")
 """Columns with an oracle's errors on the meta-train sets: see `Oracle.training_errors`."""
@@ -49,8 +49,9 @@ def fit_rows(
     seeds: int,
     device: str = "cpu",
     cluster: Cluster | None = None,
+    part: str = "val",
 ) -> Runs:
-    """Fit each method per classifier and seed, or read the fits that an earlier run has kept."""
+    """Fit each method per classifier and seed to predict a part's sets, or read the fits that were kept."""
     needs = asked(rows.values(), competition)
     jobs = [
         (subject, label, each)
@@ -58,13 +59,13 @@ def fit_rows(
         for label, method in rows.items()
         for each in _seeded(method, seeds)
     ]
-    paths = [_path(competition, subject, method) for subject, _, method in jobs]
+    paths = [_path(competition, subject, method, part) for subject, _, method in jobs]
     kept = {number: run for number, path in enumerate(paths) if (run := _read(path)) is not None}
     left = [number for number in range(len(jobs)) if number not in kept]
     if cluster and left:
-        cluster.observe(competition, needs, ("train", "val"), device)
+        cluster.observe(competition, needs, ("train", part), device)
     todo = [jobs[number] for number in left]
-    for number, run in _fitted_all(competition, needs, device, todo):
+    for number, run in _fitted_all(competition, needs, device, todo, part):
         text = json.dumps({**asdict(run), "predicted": run.predicted.tolist()})
         write_text(paths[left[number]], text + "\n")
         kept[left[number]] = run
@@ -82,13 +83,14 @@ def _seeded(method: Estimator, seeds: int) -> list[Estimator]:
 
 
 def _fitted_all(
-    competition: Competition, needs: tuple[str, ...], device: str, jobs: Sequence[Job]
+    competition: Competition, needs: tuple[str, ...], device: str, jobs: Sequence[Job], part: str
 ) -> Iterator[tuple[int, Run]]:
     """Yield the number and the run of each job, classifier after classifier."""
     sets = PublicSets(competition)
     for name in dict.fromkeys(name for name, _, _ in jobs):
         subject = ClassifierSubject.open(sets, name, needs, device)
-        meta, observed = subject.meta_train(), subject.observations("val")
+        meta = subject.meta_train()
+        observed = meta.sets if part == "train" else subject.observations(part)
         mine = [(number, job) for number, job in enumerate(jobs) if job[0] == name]
         for number, (_, label, method) in progress(mine, f"rows, {name}"):
             yield number, _fitted(label, method, name, meta, observed)
@@ -104,11 +106,11 @@ def _fitted(label: str, method: Estimator, subject: str, meta: MetaTrain, observ
     return found
 
 
-def _path(competition: Competition, subject: str, method: Estimator) -> Path:
+def _path(competition: Competition, subject: str, method: Estimator, part: str) -> Path:
     """Returns where a run is kept, by a hash of everything on which its predictions depend."""
     parameters = sorted(method.get_params().items())
     described = [(name, getattr(value, "__qualname__", repr(value))) for name, value in parameters]
-    text = repr((VERSION, type(method).__name__, described, subject, competition.files))
+    text = repr((VERSION, type(method).__name__, described, subject, part, competition.files))
     key = hashlib.sha256(text.encode()).hexdigest()[:32]
     return competition.out / "ablation" / "runs" / f"{key}.json"
 

@@ -27,7 +27,7 @@ from pydantic import (
 from typing_extensions import Self
 
 from submission.errors import UnusableInput, printable
-from submission.files import decoded, read_head, replacing, sha256, writable, write_text
+from submission.files import decoded, read_head, replacing, require_writable, sha256, writable, write_text
 from submission.ids import SET, SUBJECT, make_id, split_id
 from submission.tracks import TRACKS
 
@@ -249,12 +249,13 @@ class Competition(BaseModel):
         return data
 
     def check_output(self, out: Path, suffix: str) -> Path:
-        """Returns `out`, which must be outside ``public/`` and ``private/`` and end in `suffix`."""
+        """Returns `out`, outside ``public/`` and ``private/``, where it can be written, with the `suffix`."""
         for folder in (self.public, self.private):
             if out.resolve().is_relative_to(folder.resolve()):
                 raise UnusableInput(f"{out} is inside {folder}: choose a path outside it")
         if out.suffix.lower() != suffix:
             raise UnusableInput(f"{out}: the file's name must end in {suffix}")
+        require_writable(out.parent)
         return out
 
     def sets(self, part: str) -> tuple[str, ...]:

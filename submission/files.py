@@ -206,8 +206,11 @@ def csv_text(rows: Iterable[Iterable[object]]) -> str:
 def read_rows(
     path: Path, required: Collection[str], most: int = MAX_BYTES
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the rows of a CSV file, each with its line number and stripped fields; missing fields are ""."""
-    rows = csv.DictReader(io.StringIO(read_text(path, most)), restval="", strict=True)
+    """Yield the rows of a CSV, or by tabs, with their line numbers and stripped fields; missing are ""."""
+    text = read_text(path, most)
+    first = text.partition("\n")[0]
+    separator = "\t" if path.suffix == ".tsv" or first.count("\t") > first.count(",") else ","
+    rows = csv.DictReader(io.StringIO(text), restval="", delimiter=separator, strict=True)
     try:
         header = [str(name).strip() for name in rows.fieldnames or ()]
         if missing := [name for name in required if name not in header]:

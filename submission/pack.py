@@ -15,7 +15,7 @@ RATIO, SMALL = 100, 64 << 20
 
 
 def write_archive(competition: Competition, out: Path, beside: Sequence[Path] = ()) -> Path:
-    """Write the participants' archive as a zip, the same bytes each time; files `beside` go beside it."""
+    """Write the archive, the same bytes each time; files `beside` keep their folders below this one."""
     from submission.card import cards  # whose Jinja2 no other command of a participant needs
 
     top = competition.root.resolve().name
@@ -25,6 +25,7 @@ def write_archive(competition: Competition, out: Path, beside: Sequence[Path] = 
         competition.sealed(DESCRIPTION)
     paths = {name: competition.file(name) for name in sorted(competition.files)}
     paths["competition.json"] = competition.public / "competition.json"
+    names = [path.name if path.is_absolute() or ".." in path.parts else path.as_posix() for path in beside]
     with (
         replacing(out, within=competition.root) as temporary,
         zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
@@ -34,9 +35,9 @@ def write_archive(competition: Competition, out: Path, beside: Sequence[Path] = 
                 raise UnusableInput(f"{path} is in {competition.private}, or a link into it: leave it out")
         for name, path in paths.items():
             add_file(archive, f"{top}/public/{name}", path)
-        for path in beside:
-            add_file(archive, path.name, path)
-        for name, text in cards(competition, [path.name for path in beside]).items():
+        for name, path in zip(names, beside, strict=True):
+            add_file(archive, name, path)
+        for name, text in cards(competition, names).items():
             archive.writestr(file_entry(f"{top}/{name}"), text)
     return out
 

@@ -12,6 +12,7 @@ from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Seen
 from submission import make_id
 from submission.errors import UnusableInput
+from submission.progress import progress
 
 LONGEST = 300
 """Largest number of characters of an exception's message that are shown."""
@@ -38,7 +39,7 @@ def fitted(name: str, prototype: Estimator, subject: str, meta: MetaTrain) -> Es
 def predict_each(name: str, method: Estimator, subject: str, sets: Sequence[Seen]) -> dict[str, float]:
     """Returns a fitted method's predictions by id, in [0, 1]; an error names the set."""
     values: dict[str, float] = {}
-    for seen in sets:
+    for seen in progress(sets, f"{name}: predict", unit="sets"):
         set_id = make_id(subject, seen.set_name)
         with guarded(name, f"predict for {set_id}", method):
             values[set_id] = float(method.predict([seen])[0])

@@ -13,20 +13,27 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
-from scipy.stats import pearsonr, spearmanr
-from sklearn.base import clone
 
 from baselines import OOD_BASELINES
 from baselines.contract.estimator import Estimator, asked
-from baselines.contract.families import Fold, divided, folds, random_folds, subset
-from baselines.ood.gmm import Gmm
-from baselines.ood.gscore import TAUS, Gscore, reference_scores, search_tau
-from baselines.ood.kmeans import two_means
-from baselines.ood.plugin import detection_metric
-from baselines.ood.ude import Ude
+from baselines.contract.families import Fold, divided, folds, random_folds
+from baselines.ood.gscore import reference_scores
+from baselines.report.correlations import (
+    FAMILY,
+    METHODS,
+    RANDOM,
+    correlation,
+    correlations_table,
+    points_table,
+    random_table,
+    ratios_table,
+    references_table,
+    sizes_table,
+)
 from starter.contest.cluster import Cluster
+from starter.contest.ood.observe import MixSets
 from starter.contest.tracks import open_subjects
-from starter.data.images.figure import new_panels, save_png
+from starter.data.images.figure import Drawn, new_panels, save_png
 from starter.observing.detectors.metrics import deviation
 from starter.observing.observation import MetaTrain
 from starter.studies.failure_study import ood_kind
@@ -38,32 +45,22 @@ from submission.metrics import deviation_floor
 from submission.scoretable import ALL, Families
 from submission.tracks import TRACKS
 
-FAMILY = "family"
-"""Name of the splits that leave out one family after the other."""
-RANDOM = "random"
-"""Name of the paper's random splits."""
 FLOOR = "noise floor"
 """Name of the noise floor's line in tables of methods."""
 SWEPT = ("ratio", "size", "draw")
-LABELS = ("subject", "method", "family", "split", "kind", "from")
+LABELS = ("subject", "method", "family", "ood_set", "split", "kind", "from")
 NUMBERS = ("accuracy", "true", "predicted", "pearson", "spearman", "target", "mixes")
 """Columns that are drawn as bars, in tables without an RMSE."""
-RATIOS = (0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0)
-SIZES = (50, 100, 200, 400, 800)
-REFERENCES = (50, 100, 200, 500, 1000, 2000)
-MIXED = range(1, 6)
-"""Draws of mixes of random ratio and size."""
 STEPS = 20
 """Number of steps of the metric whose mixes figure 8 counts."""
-METHODS: dict[str, Gscore] = {"gscore-ude-w": Ude(), "gscore-gmm-w": Gmm()}
 ACROSS = 4
 """Number of panels in a row."""
+EASIEST, EXAMPLES = 6, 8
+"""Number of OOD sets of figure 12, and of images shown of each."""
 DRAWS = 1000
 """Number of draws of families for the deviation of an RMSE."""
 FOLDS = 5
 """Number of parts of the families in the table of near and far mixes."""
-ALIKE = 1e-9
-"""Largest range of values that count as equal, as a share of the largest of them."""
 
 
 def methods_table(meta: MetaTrain, metric: str, splits: int = 0) -> pd.DataFrame:
@@ -141,47 +138,6 @@ def _spread(errors: FloatArray, families: NDArray[np.str_]) -> float:
     return 100 * float(np.sqrt(squares[drawn].sum(1) / sizes[drawn].sum(1)).std())
 
 
-def correlation(x: FloatArray, y: FloatArray) -> tuple[float, float]:
-    """Returns Pearson's and Spearman's correlation of x and y (n,); nan if n < 3 or one has one value."""
-    if len(x) < 3 or any(np.ptp(each) <= ALIKE * np.abs(each).max() for each in (x, y)):
-        return float("nan"), float("nan")
-    return float(pearsonr(x, y)[0]), float(spearmanr(x, y)[0])
-
-
-def points_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
-    """Figure 3: the Gscore (UDE and Wasserstein) of every mix against the true metric.
-
-    target: the true metric, 0 to 1.
-    """
-    method = clone(METHODS["gscore-ude-w"]).fit(meta)
-    columns = {
-        "mix": [mix.set_name for mix in meta.sets],
-        "family": ["+".join(sorted(family)) for family in meta.families],
-        "gscore": method._table.rows[:, method.place_],
-        "target": meta.targets,
-    }
-    return pd.DataFrame(columns)
-
-
-def correlations_table(meta: MetaTrain, metric: str, splits: int = 0) -> pd.DataFrame:
-    """Figure 3 and table 4: the correlation of Gscore (UDE, Wasserstein) with the true metric.
-
-    split: over all mixes, tau found on these (family), or the mean over the tested mixes of random splits,
-    tau found on the others (random). Empty where all mixes have one Gscore or one target.
-    """
-    of = points_table(meta, metric)
-    rows = [(FAMILY, *correlation(of.gscore.to_numpy(), of.target.to_numpy()), np.nan, np.nan)]
-    if splits:
-        each = []
-        for fold in random_folds(meta, splits):
-            method = clone(METHODS["gscore-ude-w"]).fit(subset(meta, fold.train))
-            gscores = [method.gscores(meta.sets[i].scores)[method.place_] for i in fold.test]
-            each.append(correlation(np.array(gscores), np.asarray(meta.targets, np.float64)[fold.test]))
-        rows.append((RANDOM, *np.mean(each, axis=0), *np.std(each, axis=0)))
-    numbers = ["pearson", "spearman", "pearson_deviation", "spearman_deviation"]
-    return pd.DataFrame(rows, columns=["split", *numbers])
-
-
 def backbones_table(meta: MetaTrain, metric: str, splits: int = 0) -> pd.DataFrame:
     """Table 2: the mean true and predicted metric (UDE and Wasserstein) beside the classifier's accuracy.
 
@@ -232,6 +188,15 @@ def distribution_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
     return pd.DataFrame({"from": ends[:-1], "mixes": counts})
 
 
+def outliers_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
+    """Figure 12: the OOD sets that each subject tells best from the IND images, with images of them.
+
+    target: the metric, mean over the set's mixes, 0 to 1.
+    """
+    mean = pd.DataFrame({"ood_set": meta.ood_sets, "target": meta.targets}).groupby("ood_set").mean()
+    return mean.sort_values("target", ascending=rising(metric), kind="stable")[:EASIEST].reset_index()
+
+
 def difficulty_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
     """Figure 7: the families of OOD sets from easy to hard for each subject.
 
@@ -239,117 +204,12 @@ def difficulty_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
     """
     each = pd.DataFrame({"family": list(map(sorted, meta.families)), "target": meta.targets})
     mean = each.explode("family").groupby("family", as_index=False).mean()
-    rising = metric.startswith(("fpr", "detection"))
-    return mean.sort_values("target", ascending=rising, kind="stable")
+    return mean.sort_values("target", ascending=rising(metric), kind="stable")
 
 
-def ratios_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
-    """Figures 6 and 9, left: Pearson's |r| of Gscore with the metric by the ratio of IND to OOD images.
-
-    There is one mix per family, with all its images except those removed to reach the ratio. A ratio with
-    fewer than two IND or OOD images is omitted. pearson: 0 to 1, higher is better.
-    """
-
-    def size(ratio: float, most: int) -> tuple[int, int]:
-        return round(most * min(1.0, ratio)), round(most * min(1.0, 1 / ratio))
-
-    return _swept(meta, metric, "ratio", RATIOS, size)
-
-
-def sizes_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
-    """Figures 6 and 9, middle: Pearson's |r| of Gscore with the metric by the size of 1:1 mixes.
-
-    Families with too few images are omitted. pearson: 0 to 1, higher is better; size: images of a mix.
-    """
-
-    def size(total: float, most: int) -> tuple[int, int]:
-        return (round(total / 2),) * 2 if total / 2 <= most else (0, 0)
-
-    return _swept(meta, metric, "size", SIZES, size)
-
-
-def random_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
-    """Figures 6 and 9, right: Pearson's |r| of Gscore with the metric on mixes of random ratio and size.
-
-    A draw has one mix per family; its ratio is log-uniform within those of fig9-ratio, its size uniform
-    within those of fig9-size, as far as there are images. A mix with fewer than two IND or OOD images is
-    omitted. pearson: 0 to 1, higher is better.
-    """
-    rng = np.random.default_rng(1)
-
-    def size(_: float, most: int) -> tuple[int, int]:
-        ratio = np.exp(rng.uniform(np.log(RATIOS[0]), np.log(RATIOS[-1])))
-        total = rng.uniform(SIZES[0], SIZES[-1])
-        return min(round(total * ratio / (1 + ratio)), most), min(round(total / (1 + ratio)), most)
-
-    return _swept(meta, metric, "draw", MIXED, size)
-
-
-def _swept(
-    meta: MetaTrain,
-    metric: str,
-    axis: str,
-    values: Sequence[float],
-    size: Callable[[float, int], tuple[int, int]],
-) -> pd.DataFrame:
-    """Returns correlations on new mixes of each family by value; `size` gives their IND and OOD counts."""
-    rows = []
-    rng = np.random.default_rng(0)
-    reference = reference_scores(meta.source)
-    ind, families = pooled(meta)
-    for value in values:
-        mixes = []
-        drawn = []
-        for ood in families.values():
-            counts = size(value, min(len(ind), len(ood)))
-            if min(counts) >= 2:
-                parts = [rng.permutation(pool)[:n] for pool, n in zip((ind, ood), counts, strict=True)]
-                mixes.append(np.concatenate(parts))
-                drawn.append(detection_metric(metric, reference, parts[1], counts[0] / sum(counts)))
-        targets = np.array(drawn)
-        for method, prototype in METHODS.items():
-            rows.append((method, value, best_correlation(prototype, reference, mixes, targets)))
-        centres = np.array([np.diff(two_means(np.sort(mix)))[0] for mix in mixes])
-        rows.append(("gscore-kmeans", value, abs(correlation(centres, targets)[0])))
-    return pd.DataFrame(rows, columns=["method", axis, "pearson"])
-
-
-def pooled(meta: MetaTrain) -> tuple[FloatArray, dict[str, FloatArray]]:
-    """Returns the distinct IND scores of all mixes, and the distinct OOD scores by family."""
-    ind: list[FloatArray] = []
-    ood: dict[str, list[FloatArray]] = {}
-    for mix, is_ood, families in zip(meta.sets, meta.ood, meta.families, strict=True):
-        scores = mix.scores
-        ind.append(scores[~is_ood])
-        ood.setdefault("+".join(sorted(families)), []).append(scores[is_ood])
-    joined = {family: np.unique(np.concatenate(each)) for family, each in sorted(ood.items())}
-    return np.unique(np.concatenate(ind)), joined
-
-
-def references_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
-    """Figure 10: Pearson's |r| of UDE's Gscore with the metric by the number of reference images.
-
-    The mixes are the subject's own. pearson: 0 to 1, higher is better; size: reference images.
-    """
-    reference = np.random.default_rng(0).permutation(reference_scores(meta.source))
-    scores = [mix.scores for mix in meta.sets]
-    targets = np.asarray(meta.targets, float)
-    sizes = sorted({min(size, len(reference)) for size in REFERENCES})
-    found = [best_correlation(Ude(), reference[:size], scores, targets) for size in sizes]
-    return pd.DataFrame({"size": sizes, "pearson": found})
-
-
-def best_correlation(
-    prototype: Gscore, reference: FloatArray, mixes: Sequence[FloatArray], targets: FloatArray
-) -> float:
-    """Returns Pearson's |r| of Gscore and the targets (m,), with tau fitted on these mixes; nan if m < 3."""
-    if len(mixes) < 3:
-        return float("nan")
-    method = clone(prototype).know(reference)
-    rows = np.array([method.gscores(mix) for mix in mixes])
-    gscores = rows[:, : len(TAUS)]
-    usable = rows[:, len(TAUS) :] > 0
-    return abs(correlation(gscores[:, search_tau(gscores, usable, targets)], targets)[0])
+def rising(metric: str) -> bool:
+    """Returns True if a metric is larger on harder OOD sets."""
+    return metric.startswith(("fpr", "detection"))
 
 
 TABLES: dict[str, Callable[..., pd.DataFrame]] = {
@@ -364,6 +224,7 @@ TABLES: dict[str, Callable[..., pd.DataFrame]] = {
     "fig9-size": sizes_table,
     "fig9-random": random_table,
     "fig10": references_table,
+    "fig12": outliers_table,
     "near-far": near_far_table,
 }
 """Functions by the table's number in the paper; 1 includes table 6, 9 figure 6; "near-far" is ours."""
@@ -393,7 +254,25 @@ def ablate(
         cluster.observe(competition, needs, ("train",), device)
     opened = open_subjects(competition, needs, device)
     frame = make_table(table, {name: each.meta_train() for name, each in opened.items()}, splits)
-    return frame, write_table(table, frame, competition.out / "ablation")
+    paths = write_table(table, frame, competition.out / "ablation")
+    if table == "fig12":
+        save_png(examples_figure(frame, MixSets(competition)), paths[1], dpi=100)
+    return frame, paths
+
+
+def examples_figure(frame: pd.DataFrame, sets: MixSets) -> Drawn:
+    """Returns a panel for each subject: rows of the first IND images, and of those of its OOD sets."""
+    panels = list(frame.groupby("subject", sort=False))
+    drawn, axes = new_panels(len(panels), ACROSS, 4, 3.6)
+    for each, (subject, rows) in zip(axes, panels, strict=False):
+        pools = [sets.ind_pool, *(sets.ood_pools[name] for name in rows.ood_set)]
+        strips = [np.concatenate(list(pool.images[:EXAMPLES]), axis=1) for pool in pools]
+        each.imshow(np.concatenate(strips))
+        middles = len(strips[0]) * (np.arange(len(strips)) + 0.5)
+        each.set_yticks(middles, ["IND", *rows.ood_set], fontsize=6)
+        each.set_xticks([])
+        each.set_title(str(subject), fontsize=9)
+    return drawn
 
 
 def table_text(name: str, frame: pd.DataFrame) -> str:
@@ -416,7 +295,7 @@ def write_table(name: str, frame: pd.DataFrame, folder: Path) -> list[Path]:
 def plot_table(frame: pd.DataFrame, path: Path) -> None:
     """Write a PNG with a panel for each subject, or one panel if a row is a subject."""
     panels = list(frame.groupby("subject", sort=False))
-    if not {"method", "family", "gscore", *SWEPT} & {*frame}:
+    if not {"method", "family", "ood_set", "gscore", *SWEPT} & {*frame}:
         panels = [("", frame)]
     height = max(3.6, 0.12 * max(len(rows) for _, rows in panels))
     drawn, axes = new_panels(len(panels), ACROSS, 4, height)

@@ -1,6 +1,7 @@
 """A scikit-learn regressor as a method: it learns from a table of features, one row per set."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -8,10 +9,20 @@ import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin, clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 
+from baselines.accuracy.atc import atc
+from baselines.accuracy.cbpe import cbpe
+from baselines.accuracy.confscore import confscore
+from baselines.accuracy.cot import cot, cott
 from baselines.accuracy.doc import doc
+from baselines.accuracy.ei import invariance
+from baselines.accuracy.entropy import entropy
 from baselines.accuracy.fd import fd
-from baselines.accuracy.stack import indicators
-from baselines.contract.estimator import Direct, Estimator, Measured, Table
+from baselines.accuracy.mano import mano
+from baselines.accuracy.mde import mde
+from baselines.accuracy.nuclear import nuclear
+from baselines.accuracy.rotation import rotation
+from baselines.accuracy.softmaxcorr import softmaxcorr
+from baselines.contract.estimator import Direct, Estimator, Indicator, Measured, Table
 from baselines.ood.gmm import Gmm
 from baselines.ood.gscore import TAUS, reference_scores
 from baselines.ood.kmeans import kmeans
@@ -57,11 +68,41 @@ PLAIN = (bool, int, float, str, type(None))
 """Types of the parameters that a line of text can set."""
 
 
+def turned(target: Observation, source: Source) -> float:
+    """Returns the mean effective invariance to the three rotations, in [0, 1]."""
+    assert target.rotations is not None
+    return float(np.mean([invariance(target.logits, view) for view in target.rotations.values()]))
+
+
+def grey(target: Observation, source: Source) -> float:
+    """Returns the mean effective invariance to the loss of colour, in [0, 1]."""
+    assert target.grey is not None
+    return float(invariance(target.logits, target.grey).mean())
+
+
+INDICATORS: dict[str, Indicator] = {
+    "confscore": confscore,
+    "entropy": entropy,
+    "atc": atc,
+    "cbpe": cbpe,
+    "norm": partial(mano, normaliser="softmax"),
+    "mde": mde,
+    "nuclear": nuclear,
+    "softmaxcorr": softmaxcorr,
+    "cot": cot,
+    "cott": cott,
+    "rotation": rotation,
+    "turned": turned,
+    "grey": grey,
+    "doc": doc,
+    "fd": fd,
+}
+"""What computes each of the FEATURES of the accuracy track; COT and COTT read one transport plan."""
+
+
 def accuracy_features(observation: Observation, source: Source) -> dict[str, float]:
-    """Returns the thirteen indicators of `stack`, `doc` and `fd`, named after the methods that use them."""
-    values = indicators(observation, source)
-    values |= {"doc": doc(observation, source), "fd": fd(observation, source)}
-    return {name: values[name] for name in FEATURES["accuracy"]}
+    """Returns the INDICATORS of a set."""
+    return {name: indicator(observation, source) for name, indicator in INDICATORS.items()}
 
 
 def ood_features(mix: ScoredMix, source: Source) -> dict[str, float]:

@@ -33,10 +33,10 @@ from starter.data.sets.recipe import Recipe, draw_recipes
 from starter.data.sources.oodsets import CIFAR10
 from starter.data.sources.sources import load_source
 from starter.data.sources.splits import Splits
+from starter.models.classifiers.linear import fit_linear
 from starter.models.encoders.choose import lite0
 from starter.observing.image_stats import image_stats
 from starter.observing.observation import REFEREE, MetaTrain, Observation, Source
-from starter.observing.referee import fit_linear
 from starter.observing.temperature import likeliest_temperature
 from submission.arrays import FloatArray, IntArray, Pixels
 
@@ -55,7 +55,7 @@ STATS = "image_stats"
 METHODS: dict[str, Estimator] = {
     "gated": Gated(),
     f"gated{ALONE}": Gated(),
-    **{name: BASELINES[name] for name in ("cott", "cott-referee", "agreement", "fused", "frap", "cott-em")},
+    **{name: BASELINES[name] for name in ("cott", "cott-referee", "agreement", "frap", "cott-em")},
     **{name: BASELINES[name] for name in ("atc", "confscore", "doc", "constant")},
 }
 Draw = Callable[[IntArray, np.random.Generator], IntArray]

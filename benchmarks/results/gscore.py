@@ -1,9 +1,11 @@
 """Gscore and its rivals on real images: the tables of docs/results/ood-track.md.
 
     UNSEEN_DATA=FOLDER python benchmarks/results/gscore.py DIR [--metric auroc] [--tables FOLDER] [--write]
+    python benchmarks/results/gscore.py DIR --contests FOLDER ... [--write]
 
 FOLDER holds cifar10.zip (train/<class>/, test/<class>/), ood.zip (<set>/) and weights/resnet56.safetensors.
-DIR keeps what was observed and scored, so that a second run goes on from there.
+DIR keeps what was observed and scored, so that a second run goes on from there. The second command compares
+built competitions of the OOD track: their classifiers and IND data (tables 2 and 3).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +22,7 @@ from tqdm import tqdm
 from baselines import OOD_BASELINES
 from baselines.contract.estimator import Estimator
 from baselines.contract.families import Fold, folds
-from baselines.report.gscore import TABLES, make_table, write_table
+from baselines.report.gscore import ablate, make_table, write_table
 from starter.contest.ood.settings import SHARES
 from starter.data.images.reading import Fit
 from starter.data.sets.mix import LEAST, POOL, Mix, family
@@ -31,6 +33,7 @@ from starter.observing.detectors import DETECTORS
 from starter.observing.detectors.metrics import DETECTION_METRICS, true_metric
 from starter.observing.observation import MetaTrain, Moments, Observation, ScoredMix, Source
 from starter.observing.observe import Observer
+from submission import Competition
 from submission.metrics import deviation_floor
 
 SIZES = (50, 100, 200, 400, 800)
@@ -38,6 +41,8 @@ PAPER_SIZE = 800
 SPLITS = 5
 TRAIN_REF = 5000
 SHOWN = ("msp", "odin", "energy", "mls")
+PAPER = ("4", "5", "fig3", "fig7", "fig8", "fig9-ratio", "fig9-size", "fig9-random", "fig10")
+NUMBERS = ("pearson", "spearman", "true", "predicted", "gscore", "target", "mixes")
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ class Pools:
     metric: str
 
 
-def observed(metric: str, folder: Path) -> Pools:
+def observed(metric: str, folder: Path, detectors: Sequence[str] = SHOWN) -> Pools:
     """Every pool seen by the classifier and scored by the detectors; from the cache where it is there."""
     splits = load_source(str(real.data() / "cifar10.zip"))
     sets = load_ood_sets(str(real.data() / "ood.zip"), splits.classes, Fit(splits.image_size))
@@ -63,7 +68,7 @@ def observed(metric: str, folder: Path) -> Pools:
     ind = (splits.train.take(chosen, "train_ref"), splits.meta_base, splits.test_base)
     needs = ("features", "moments")
     source, seen = real.observed(observer, splits.reference, *ind, *sets.values(), needs=needs)
-    scores = {name: scored(name, source, [source.observation, *seen], folder) for name in SHOWN}
+    scores = {name: scored(name, source, [source.observation, *seen], folder) for name in detectors}
     return Pools(source, seen[0], seen[1], dict(zip(sets, seen[2:], strict=True)), scores, metric)
 
 
@@ -196,30 +201,63 @@ def hidden_table(pools: Pools) -> list[dict[str, object]]:
     return table(rows, (*SIZES, "all"))
 
 
-def write_tables(pools: Pools, folder: Path) -> None:
-    """Every table of the paper with its plot, from 1:1 mixes; correlations with every metric (table 4)."""
+def paper_tables(pools: Pools, folder: Path, write: bool) -> None:
+    """The paper's tables and figures with their plots, from 1:1 mixes; table 4 with every metric."""
     classifier = pools.source.observation.classifier
-    for name in TABLES:
+    for name in PAPER:
         metrics = tuple(DETECTION_METRICS) if name == "4" else (pools.metric,)
         subjects = {
             f"{classifier}:{detector}:{metric}": paper_sides(replace(pools, metric=metric), detector)[0]
             for metric in metrics
             for detector in pools.scores
         }
-        print(name, *write_table(name, make_table(name, subjects, SPLITS), folder))
+        frame = make_table(name, subjects)
+        print(name, *write_table(name, frame, folder), flush=True)
+        if write:
+            record(f"ood-track-{name}", by_detector(frame).to_dict("records"))
+
+
+def by_detector(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table with a column for each detector, in which a row's numbers stand as one text."""
+    numbers = [name for name in NUMBERS if name in frame]
+    texts = frame[numbers].map("{:.3g}".format).agg(" / ".join, axis=1)
+    parts = frame.subject.str.split(":", expand=True).set_axis(["classifier", "detector", "metric"], axis=1)
+    whole = frame.join(parts).assign(text=texts)
+    others = [name for name in frame if name not in ("subject", *numbers) and frame[name].nunique() > 1]
+    keys = others if parts.metric.nunique() == 1 else ["metric", *others]
+    wide = whole.pivot_table("text", keys, "detector", "first", sort=False)
+    return wide.reset_index().rename_axis(columns=None)
+
+
+def contest_table(folders: Sequence[Path]) -> pd.DataFrame:
+    """Tables 2 and 3 of competitions, beside the correlations of figures 4, 5 and 11."""
+    found = []
+    for folder in folders:
+        means, related = (ablate(Competition.open(folder), name, SPLITS)[0] for name in ("2", "4"))
+        found.append(means.merge(related, on=["subject", "split"]).assign(competition=folder.name))
+    columns = ["competition", "subject", "split", "accuracy", "true", "predicted", "pearson", "spearman"]
+    return pd.concat(found)[columns]
 
 
 def main() -> None:
     """Observe, mix, predict, print."""
     parser = real.parser(__doc__)
     parser.add_argument("--metric", default="fpr95")
+    parser.add_argument("--detectors", nargs="+", default=SHOWN)
     parser.add_argument("--tables", type=Path, metavar="FOLDER", help="write the paper's tables and stop")
+    parser.add_argument("--contests", type=Path, nargs="+", help="compare competitions and stop")
     given = parser.parse_args()
+    if given.contests:
+        found = contest_table(given.contests)
+        print(found.to_string(index=False))
+        if given.write:
+            record("ood-track-contests", found.to_dict("records"), decimals=3)
+        return
     real.require("ood.zip", "weights/resnet56.safetensors")
     given.folder.mkdir(parents=True, exist_ok=True)
-    pools = observed(given.metric, given.folder)
+    pools = observed(given.metric, given.folder, given.detectors)
     if given.tables:
-        write_tables(pools, given.tables)
+        paper_tables(pools, given.tables, given.write)
         return
     made = {
         "paper": (f"1:1 mixes of {PAPER_SIZE}, leave one family out", paper_table),

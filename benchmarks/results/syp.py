@@ -1,6 +1,6 @@
 """SYP on real CIFAR-10 as its paper has it and as its authors released it: the tables of docs/results/syp.md.
 
-    UNSEEN_DATA=FOLDER python benchmarks/results/syp.py DIR [--only TABLE]... [--write]
+    UNSEEN_DATA=FOLDER python benchmarks/results/syp.py DIR [--classifier NAME]... [--only TABLE]... [--write]
 
 FOLDER is as for cifar10.py here, with weights/repvgg_a0.safetensors besides. In DIR a competition is built
 for each classifier, or gone on with; the page says of what sets. Every fit is kept, so that the same command
@@ -18,7 +18,7 @@ from sklearn.base import clone
 
 from baselines import BASELINES, Estimator
 from oracle import ORACLES
-from oracle.ablate import METHODS, lines_of, rows_of
+from oracle.ablate import METHODS, PARTS, lines_of, rows_of, targets_of
 from oracle.runs import TRAINING, fit_rows
 from starter.contest.accuracy.settings import AccuracySettings
 from starter.contest.build import build
@@ -30,7 +30,7 @@ from starter.data.sources.sources import load_source
 from submission import Competition
 from submission.scoretable import Targets, validation_targets
 
-SIZE, FEW, TEST_SEED = 500, 3, 20231
+SIZE, FEW, HIDDEN, TEST_SEED = 500, 3, 40, 20231
 STEPS = {"iterations": 5000, "batch_size": 1000}
 CURVES = {"ora-a": (1250, 2500, 5000, 10_000), "ora-b": (1250, 2500, 5000, 10_000, 20_000)}
 """Numbers of steps after which the losses are compared."""
@@ -43,7 +43,8 @@ NATURAL = (
 MADE = ("balanced", "corruption", "corruption-few", "clean", "clean-few")
 GROUPS = ("natural", "natural-few", *MADE)
 ORACLE = ("ora-a", "ora-b", "syp")
-TABLES = ("1", "tokens", "curves", "2", "3", "4", "5", "fig10")
+HIDDEN_GROUPS = ("seen", "new")
+TABLES = ("1", "tokens", "curves", "2", "2-test", "3", "4", "5", "fig10")
 
 
 def rows(table: str, arch: str, variant: str) -> dict[str, Estimator]:
@@ -98,7 +99,7 @@ def competition_of(folder: Path, arch: str) -> Competition:
     for name, recipe, classes in made():
         sets.append(folder / "sets" / f"{name}.npz")
         write_npz(sets[-1], recipe.render(base.take(shares(base, classes, recipe.seed))))
-    sizes = {"train_sets": 100, "val_sets": 0, "test_sets": 2, "set_size": SIZE}
+    sizes = {"train_sets": 100, "val_sets": 0, "test_sets": HIDDEN, "set_size": SIZE}
     chosen = {"source": source, "classifiers": (real.weights(arch),), "val_from": tuple(map(str, sets))}
     settings = AccuracySettings.model_validate({**sizes, **chosen})
     return build(folder / arch, settings, TEST_SEED)
@@ -114,10 +115,13 @@ def grouped(competition: Competition) -> Targets:
 
 def lines(table: str, competition: Competition, variant: str) -> Iterator[tuple[dict, dict]]:
     """A line of RMSEs by group, and one of biases, for each row of a table."""
-    seeds = 1 if table == "curves" else 3
-    runs = fit_rows(competition, rows(table, competition.subjects[0], variant), seeds)
+    seeds, part = 1 if table == "curves" else 3, PARTS.get(table, "val")
+    runs = fit_rows(competition, rows(table, competition.subjects[0], variant), seeds, part=part)
+    targets, groups = grouped(competition), GROUPS
+    if part == "test":
+        targets, groups = targets_of(competition, part), HIDDEN_GROUPS
     found: dict[object, dict[object, dict[str, object]]] = {}
-    for line in lines_of(grouped(competition), runs, table):
+    for line in lines_of(targets, runs, table):
         found.setdefault(line["row"], {})[line["group"]] = line
     for row, parts in found.items():
         whole, about = parts["all"], {"table": table, "row": row, "variant": variant}
@@ -126,12 +130,12 @@ def lines(table: str, competition: Competition, variant: str) -> Iterator[tuple[
             yield {**about, **trained, "validation sets": whole["rmse"]}, {}
             continue
         shown = f"{whole['rmse']:.2f} ({whole['sd']:.2f})" if whole["sd"] == whole["sd"] else whole["rmse"]
-        rmse = {group: parts[group]["rmse"] for group in GROUPS}
+        rmse = {group: parts[group]["rmse"] for group in groups}
         span = {"95 %": f"{whole['low']:.2f} to {whole['high']:.2f}"}
         yield (
             {**about, "paper": whole["paper"], "seeds": whole["seeds"], "all": shown}
             | (span | rmse if table == "1" else rmse | trained),
-            {"row": row, "variant": variant, **{name: parts[name]["bias"] for name in ("all", *GROUPS)}},
+            {"row": row, "variant": variant, **{name: parts[name]["bias"] for name in ("all", *groups)}},
         )
 
 
@@ -139,15 +143,21 @@ def main() -> None:
     """Build, fit table after table, print and write."""
     parser = real.parser(__doc__)
     parser.add_argument("--only", action="append", choices=TABLES, help="repeatable")
+    parser.add_argument("--classifier", action="append", choices=[*RATES], help="repeatable")
     options = parser.parse_args()
     real.require("natural.zip", "weights/resnet56.safetensors", "weights/repvgg_a0.safetensors")
     tables: dict[str, list[dict]] = {}
-    for arch in RATES:
+    for arch in options.classifier or RATES:
         competition = competition_of(options.folder, arch)
         for table in (each for each in TABLES if each in (options.only or TABLES)):
-            if arch != "resnet56" and table != "1":
+            if arch != "resnet56" and table in ("tokens", "curves"):
                 continue
-            names = {"1": f"table-1-{arch}", "curves": "curves", "tokens": "tokens"}
+            names = {
+                "1": f"table-1-{arch}",
+                "2-test": f"hidden-{arch}",
+                "curves": "curves",
+                "tokens": "tokens",
+            }
             kind = names.get(table, f"ablations-{arch}")
             for variant in ("paper", "released") if table == "1" else ("paper",):
                 for line, bias in lines(table, competition, variant):

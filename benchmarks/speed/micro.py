@@ -15,9 +15,13 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sklearn.base import clone
+from torch.utils.flop_counter import FlopCounterMode
 
+from oracle.networks import Attention, Mlp
+from oracle.training import Program, traced
 from starter.observing.observation import MetaTrain, Moments, Observation, Source
 from submission.arrays import FloatArray
 from unseen.api.methods import SLOW, methods_of
@@ -90,7 +94,23 @@ def fitting(small: bool) -> Iterator[tuple[str, str]]:
     yield "fit to 120 sets of 500 and predict them, 10 classes: s, where 1 or more", slow(found, 1, 1)
 
 
-MEASURES = {"methods": methods, "fitting": fitting}
+def training(small: bool) -> Iterator[tuple[str, str]]:
+    """Share of a matrix product's rate that the oracles' gradients reach, and autograd's time."""
+    rows, square, table = 1000 if small else 10_000, torch.rand(1024, 1024), torch.rand(50_000, 8)
+    for name, network in {"A": Mlp(6, 8, 0.0), "B": Attention(6, 8, 0.1, "one", 3)}.items():
+        autograd = partial(traced, network, table, torch.randint(len(table), (rows,)))
+        with FlopCounterMode(display=False) as counter:
+            autograd()
+        program = partial(Program(network, table, rows).run, autograd.args[2])
+        ways = (program, autograd, partial(torch.mm, square, square))
+        took, plain, product = np.median([[seconds(way) for way in ways] for _ in range(41)], axis=0)
+        rate, peak = counter.get_total_flops() / took / 1e9, 2 * len(square) ** 3 / product / 1e9
+        what = f"gradients of ORA-{name} for {rows:,} rows: operations; GFLOP/s"
+        figure = f"{counter.get_total_flops():.2g}; {rate:.0f}; {rate / peak:.2f}; {plain / took:.2f}"
+        yield f"{what}; share of a matrix product's; autograd's time / theirs", figure
+
+
+MEASURES = {"methods": methods, "fitting": fitting, "training": training}
 
 
 def main() -> None:

@@ -5,7 +5,6 @@
 NAME is one of
 demo          `unseen demo` of both tracks in a fresh folder.
 observe       building and observing a set over bare forward passes of as many images, in rounds by turns.
-imagenet      a competition of 1,000 classes and 224 pixels, of procedural pictures: build, then predict.
 growth        builds of 10, 100 and 1,000 small sets in one process and on local workers.
 pipeline      observing sets beside a stand-in for a GPU, over the rate of its bare passes, by the clock.
 methods       fitting the default methods that read what a build observes to up to 1,000 sets, of up to 10,000
@@ -27,13 +26,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 import torch
 from numpy.lib.format import open_memmap
 from sklearn.base import clone
 
-import unseen
 from baselines import Estimator
 from baselines.contract.families import subset
 from starter.contest.accuracy.settings import AccuracySettings
@@ -47,10 +44,8 @@ from starter.data.sources.glyphs.digits import CLASSES
 from starter.models.classifiers import ARCHITECTURES, Classifier, new_network, save_classifier
 from starter.observing.cache import Cache
 from starter.observing.image_stats import image_stats
-from starter.observing.observation import Lazy, MetaTrain, Moments, Observation, Source, unmet
+from starter.observing.observation import Lazy, MetaTrain, Moments, Observation, Source
 from starter.observing.observe import AHEAD, Observer, observe_all
-from submission import Competition
-from submission.arrays import Pixels
 from submission.competition import ENGINES
 from unseen.api.methods import DEFAULT, SLOW, methods_of
 
@@ -136,80 +131,6 @@ def observing(small: bool) -> Figures:
         gain = statistics.median(turn["torch", "bare"] / turn["openvino", "all"] for turn in turns)
         what = "images a second: build and observe by openvino / bare forward passes of torch"
         yield f"{what}, {arch}, float32", f"{gain:.2f}"
-
-
-SIDE, GRID = 224, 7
-"""Pixels of a side, and coloured patches of a texture's side."""
-
-
-def picture(label: int, number: int) -> Pixels:
-    """A picture of a class (h, w, 3): the class's texture, moved, lit and partly covered by another."""
-    texture = np.random.default_rng([0, label]).integers(256, size=(GRID, GRID, 3)).astype(np.float32)
-    rng = np.random.default_rng([1, label, number])
-    other = rng.integers(256, size=(2 * GRID, 2 * GRID, 3)).astype(np.float32)
-    own = cv2.resize(np.roll(texture, rng.integers(2, size=2), axis=(0, 1)), (SIDE, SIDE))
-    cover = cv2.resize(other, (SIDE, SIDE), interpolation=cv2.INTER_CUBIC)
-    share = rng.uniform(0, 0.3)
-    light = rng.uniform(0.9, 1.1) * ((1 - share) * own + share * cover)
-    return (light + rng.normal(0, 4, light.shape)).clip(0, 255).astype(np.uint8)
-
-
-def draw(folder: Path, classes: int, numbers: range) -> None:
-    """Write pictures of every class as JPEG files."""
-    for label in range(classes):
-        (folder / f"class {label:04d}").mkdir(parents=True)
-        for number in numbers:
-            path = folder / f"class {label:04d}" / f"{number}.jpg"
-            cv2.imwrite(str(path), picture(label, number)[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, 90])
-
-
-def network(classes: int, path: Path) -> Classifier:
-    """Write and return a ResNet-18 with random convolutions, whose head knows a picture of each class."""
-    torch.manual_seed(0)
-    arch = "torchvision:resnet18"
-    body = new_network(arch, classes)
-    names = tuple(f"class {label:04d}" for label in range(classes))
-    classifier = Classifier("mine", arch, body, names, *body.normalisation)
-    batches = np.array_split(np.arange(classes), -(-classes // 50))
-    shown = [np.stack([picture(label, 0) for label in batch]) for batch in batches]
-    features = torch.cat([classifier(each)[1] for each in shown])
-    centre, scale = features.mean(dim=0), features.std(dim=0).clamp(min=1e-6)
-    centred = (features - centre) / scale
-    sharp = 10 / centred.square().sum(dim=1).mean()
-    body.head.weight.data = sharp * centred / scale
-    body.head.bias.data = -body.head.weight.data @ centre - sharp * centred.square().sum(dim=1) / 2
-    classifier = replace(classifier, network=body)
-    save_classifier(classifier, path)
-    return classifier
-
-
-def imagenet(small: bool) -> Figures:
-    classes, sets, size = (20, (2, 1, 2), 20) if small else (1000, (4, 1, 3), 500)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        draw(folder / "pictures/train", classes, range(1))
-        draw(folder / "pictures/test", classes, range(1, 11))
-        classifier, made = network(classes, folder / "net.safetensors"), folder / "contest"
-        spec = f"mine={folder / 'net.safetensors'}"
-        words = ["--source", folder / "pictures", "--classifier", spec, "--set-size", size]
-        for option, count in zip(("--train-sets", "--val-sets", "--test-sets"), sets, strict=True):
-            words += [option, count]
-        built = used("-m", "unseen", "build", made, *words)
-        competition, kit, when = Competition.open(made), methods_of("accuracy"), unseen.methods().runs
-        unasked = {name: m.needs for name, m in kit.items() if when[name] != "if named"}
-        reading = [n for n, own in unasked.items() if {*own} <= {*NEEDS} and not unmet(own, competition)]
-        predicted = used("-m", "unseen", "predict", made, *reading)
-        files = ("reference", "train_ref")
-        looked = sum(sets) * size + sum(len(np.load(made / f"public/{file}.npz")["images"]) for file in files)
-        disk = sum(path.stat().st_size for path in made.rglob("*") if path.is_file()) / 1e9
-    shown = np.random.default_rng(0).integers(256, size=(50, SIDE, SIDE, 3), dtype=np.uint8)
-    classifier(shown)
-    bare = clocked(lambda: [classifier(shown) for _ in range(4)])[1] / 200
-    yield f"ResNet-18, {classes:,} classes, 224 pixels: images a second of a core", f"{1 / bare:.1f}"
-    what = f"build with {sum(sets)} sets of {size}, all of it / bare forward passes; most memory; disk"
-    yield what, f"{built.processor / looked / bare:.2f}; {built.memory:.1f} GB; {disk:.1f} GB"
-    what = f"predict by {len(reading)} methods that read what was observed; most memory"
-    yield what, f"{predicted.processor:.0f} s; {predicted.memory:.1f} GB"
 
 
 def settings(sets: int, folder: Path) -> AccuracySettings:
@@ -342,7 +263,7 @@ def of_methods(small: bool) -> Iterator[dict[str, object]]:
             yield line | {f"{name}, s": seconds[name] for name in slowest} | {"memory, GB": took.memory}
 
 
-FIGURES = {"demo": demo, "observe": observing, "imagenet": imagenet}
+FIGURES = {"demo": demo, "observe": observing}
 TABLES = {
     "growth": (growth, "speed-growth"),
     "pipeline": (pipeline, "scaling-pipeline"),

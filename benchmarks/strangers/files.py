@@ -153,11 +153,11 @@ SOUND_SCORES: dict[str, Make] = {
     "long": lambda f: text(f, LONG),
     "JSON lines": lambda f: changed(f, LONG, lambda t: LONG.to_json(orient="records", lines=True), "s.jsonl"),
     "truths": lambda f: text(f, ITEMS > 0),
+    "tabs": partial(text, values=ITEMS, sep="\t"),
     "verdicts": lambda f: text(f, ITEMS.replace({1: "PASS", 0: "FAIL"})),
     "percentages": lambda f: text(f, ITEMS.replace({1: "100%", 0: "0%"})),
 }
 ODD_SCORES: dict[str, Make] = {
-    "tabs": partial(text, values=ITEMS, sep="\t"),
     "two items": lambda f: text(f, ITEMS[:2]),
     "a word": lambda f: text(f, ITEMS.astype(object).replace({1: "good"})),
     "infinite": lambda f: text(f, ITEMS.assign(e=np.inf)),

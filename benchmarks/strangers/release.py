@@ -2,7 +2,7 @@
 
     OMP_NUM_THREADS=1 python benchmarks/strangers/release.py [KIND]... [--write]
 
-KIND is one of `KINDS`, archives or tasks; without any, all are tried, half an hour on two cores. A refusal is
+KIND is one of `KINDS`, archives or tasks; without any, all are tried, five minutes of two cores. A refusal is
 good if it has one line. Of tasks (strangers.py) a family of shifts by an evidence is right if its sets with a
 level hold the truth as often as LEAST, and refused if FEW have one; an evidence is wrong if the mean of
 families is below LEVEL, or "no" said of more fallen sets than NO. Exit code 1 if anything is wrong. What is

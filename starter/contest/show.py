@@ -1,7 +1,8 @@
 """Pictures of a competition: a contact sheet of sets, and histograms of their targets."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import cv2
 import numpy as np
@@ -34,12 +35,14 @@ def show(competition: Competition, sets: Sequence[str] = (), *, out: Path | None
     return f"{sheet}\n{histogram}\n{summary(competition)}"
 
 
-def contact_sheet(competition: Competition, names: Sequence[str], out: Path) -> Path:
-    """Write a PNG with a row of images per set, the first 16 of each, and a caption above the row."""
+def contact_sheet(
+    competition: Competition, names: Sequence[str], out: Path, notes: Mapping[str, str] = MappingProxyType({})
+) -> Path:
+    """Write a PNG with a row of images per set, the first 16 of each, below a caption and the set's note."""
     competition.check_output(out, ".png")
     sets = sets_of(competition)
     first = [name for part, count in SHOWN_SETS.items() for name in competition.sets(part)[:count]]
-    rows = [_row(sets, name) for name in list(names) or first]
+    rows = [_row(sets, name, notes.get(name, "")) for name in list(names) or first]
     write_bytes(out, encode(".png", np.concatenate(rows)))
     return out
 
@@ -55,7 +58,7 @@ def encode(suffix: str, image: Pixels) -> bytes:
     return cv2.imencode(suffix, cv2.cvtColor(image, cv2.COLOR_RGB2BGR))[1].tobytes()
 
 
-def _row(sets: PublicSets, name: str) -> Pixels:
+def _row(sets: PublicSets, name: str, note: str) -> Pixels:
     """Returns the images of a set below its name, with operations and accuracies if they are public."""
     competition = sets.competition
     part = next((part for part, names in competition.sizes.items() if name in names), None)
@@ -65,7 +68,7 @@ def _row(sets: PublicSets, name: str) -> Pixels:
         raise UnusableInput(f"there is no set {name!r}; the competition has {shown}")
     strip = _strip(sets.find(part, name), COLUMNS, _CELL, _MARGIN)
     above = np.full((_CAPTION, strip.shape[1], 3), 255, np.uint8)
-    text = caption(sets, part, name)
+    text = caption(sets, part, name) + note
     font = cv2.FONT_HERSHEY_SIMPLEX
     ink = (30, 30, 30)
     cv2.putText(above, text, (_MARGIN, 16), font, 0.45, color=ink, thickness=1, lineType=cv2.LINE_AA)

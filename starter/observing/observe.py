@@ -22,6 +22,7 @@ from starter.data.images.imageset import ImageSet
 from starter.data.operations.default import luma
 from starter.data.sets.rendering import FromRecipe, Rendering
 from starter.models.classifiers import Classifier
+from starter.models.classifiers.linear import Linear
 from starter.observing.cache import Arrays, Cache, Layout, fits
 from starter.observing.image_stats import image_stats
 from starter.observing.observation import (
@@ -62,8 +63,6 @@ AHEAD = 2
 TOGETHER = 4000
 """Number of images within which sets begin that a GPU sees as one group."""
 
-Linear = tuple[FloatArray, FloatArray]
-"""Weight (k, d) and bias (k,): logits are features @ weight.T + bias."""
 Rows = dict[str, torch.Tensor]
 """Arrays with a row for each image, on the classifier's device."""
 

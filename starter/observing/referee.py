@@ -17,24 +17,18 @@ import safetensors
 import torch
 from safetensors import SafetensorError
 from safetensors.numpy import save
-from torch.nn.functional import cross_entropy
 
 from starter.data.sets.rendering import Rendering
 from starter.models.classifiers.weights import with_sorted_header
 from starter.models.encoders import ImageEncoder
 from starter.observing.cache import Arrays, Cache, Layout, fits
-from starter.observing.observe import HALF, Linear, Witness
+from starter.observing.observe import HALF, Witness
 from submission.arrays import FloatArray, IntArray
 from submission.errors import UnusableInput, why
 from submission.files import digest_of, write_bytes
 
 VERSION = 2
 """Part of every cache key of a referee: raise it when its values change."""
-STRENGTH = 0.007
-"""Inverse weight C of the squared norm, like scikit-learn's: the likelihood is summed over images."""
-STEPS = 300
-HISTORY = 10
-"""Steps that L-BFGS remembers, each in two arrays of the weights' size."""
 BINS = 15
 
 
@@ -171,35 +165,6 @@ def encoded(encoder: ImageEncoder, chunks: Iterable[torch.Tensor]) -> FloatArray
 def packed_name(part: str, rendering: Rendering) -> str:
     """Returns the name, in the packed file, of a part of the observation of a set."""
     return f"{part}/{rendering.digest}"
-
-
-def fit_linear(features: FloatArray, labels: IntArray, classes: int) -> Linear:
-    """Returns a logistic regression of labels (n,) on features, float32 (n, d), by L-BFGS.
-
-    It minimises |W|^2 / 2 + `STRENGTH` * (sum of the negative log-likelihoods), as scikit-learn does,
-    on standardised features; the standardisation is folded into the returned weights.
-    """
-    rows, truth = torch.from_numpy(features), torch.from_numpy(labels)
-    scale, mean = torch.std_mean(rows, dim=0, correction=0)
-    scale[scale == 0] = 1
-    rows = (rows - mean) / scale
-    weight = torch.zeros(classes, rows.shape[1], requires_grad=True)
-    bias = torch.zeros(classes, requires_grad=True)
-    optimizer = torch.optim.LBFGS(
-        [weight, bias], max_iter=STEPS, history_size=HISTORY, line_search_fn="strong_wolfe"
-    )
-
-    def loss() -> torch.Tensor:
-        """Returns the mean loss, with its gradient in weight and bias."""
-        optimizer.zero_grad()
-        found = cross_entropy(rows @ weight.T + bias, truth)
-        found = found + weight.square().sum() / (2 * STRENGTH * len(rows))
-        found.backward()
-        return found
-
-    optimizer.step(loss)
-    folded = weight.detach() / scale
-    return folded.numpy(), (bias.detach() - folded @ mean).numpy()
 
 
 def calibration_error(probabilities: FloatArray, labels: IntArray) -> float:

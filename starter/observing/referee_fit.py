@@ -15,12 +15,12 @@ from starter.data.sets.rendering import FromRecipe
 from starter.data.sources.splits import Splits
 from starter.models.classifiers import Spec, use_network
 from starter.models.classifiers.engine import place
+from starter.models.classifiers.linear import Linear, fit_linear
 from starter.models.classifiers.specs import ZERO_SHOT
 from starter.models.encoders import Encoder, EncoderPair, ImageEncoder
 from starter.models.encoders.choose import REFEREES, load_image_encoder
 from starter.observing.cache import Cache
-from starter.observing.observe import Linear
-from starter.observing.referee import Probe, Referee, calibration_error, encoded, fit_linear
+from starter.observing.referee import Probe, Referee, calibration_error, encoded
 from starter.observing.temperature import likeliest_temperature
 from submission import UnusableInput
 from submission.arrays import FloatArray

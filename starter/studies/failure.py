@@ -76,21 +76,16 @@ class Scored:
     ind: Mapping[str, tuple[FloatArray, BoolArray]]
     ood: Mapping[str, FloatArray]
 
+    @property
+    def kinds(self) -> dict[str, FloatArray]:
+        """The scores of all kinds of images, IND ones first."""
+        return {kind: scores for kind, (scores, _) in self.ind.items()} | dict(self.ood)
+
     def pairs(self) -> Iterator[tuple[str, str, Groups]]:
         """Yield the kind of IND images, the kind of OOD images and their groups, for each pair of kinds."""
         for (ind, (scores, correct)), (kind, ood) in itertools.product(self.ind.items(), self.ood.items()):
             groups = {"ind": scores, "correct": scores[correct], "wrong": scores[~correct], "ood": ood}
             yield ind, kind, groups
-
-    def resampled(self, rng: np.random.Generator) -> "Scored":
-        """Returns a bootstrap sample of each kind; the same state of `rng` draws the same images."""
-        ind, ood = {}, {}
-        for kind, (scores, correct) in self.ind.items():
-            rows = rng.integers(len(scores), size=len(scores))
-            ind[kind] = scores[rows], correct[rows]
-        for kind, scores in self.ood.items():
-            ood[kind] = scores[rng.integers(len(scores), size=len(scores))]
-        return Scored(ind, ood)
 
 
 Detectors = Mapping[str, Scored]
@@ -124,37 +119,22 @@ def misclassification_table(detectors: Detectors) -> pd.DataFrame:
     return found.drop(columns="ood").drop_duplicates(["detector", "ind"])
 
 
-def differences_table(detectors: Detectors, draws: int = 200, seed: int = 0) -> pd.DataFrame:
-    """Returns differences from the first detector's AUROCs, with 95 % intervals of bootstrap draws."""
-
-    def differences(scored: Detectors) -> FloatArray:
-        areas = measures_table(scored, GOALS)[[*GOALS]].to_numpy().reshape(len(scored), -1)
-        return (areas[1:] - areas[0]).ravel()
-
-    values = []
-    for number in range(draws):
-        again = {
-            name: each.resampled(np.random.default_rng([seed, number])) for name, each in detectors.items()
-        }
-        values.append(differences(again))
-    low, high = np.quantile(values, (0.025, 0.975), axis=0)
-    first, *others = detectors
-    keys = itertools.product(others, detectors[first].ind, detectors[first].ood, GOALS)
-    frame = pd.DataFrame(keys, columns=["detector", "ind", "ood", "goal"])
-    return frame.assign(difference=differences(detectors), low=low, high=high)
+def ranks(scores: FloatArray, ood: FloatArray) -> FloatArray:
+    """Returns the share of OOD scores (m,) that are higher than each of the scores (n,), ties half: (n,)."""
+    ordered = np.sort(ood)
+    below = [np.searchsorted(ordered, scores, side) for side in ("left", "right")]
+    return 1 - np.mean(below, axis=0) / len(ordered)
 
 
 def ranks_table(detectors: Detectors) -> pd.DataFrame:
-    """Returns figures 5 to 9: quantiles, by group, of the share of OOD scores that are higher (ties half)."""
+    """Returns figures 5 to 9: quantiles of the ranks by group."""
     rows = []
     for name, scored in detectors.items():
         for ind, ood, groups in scored.pairs():
-            ordered = np.sort(groups["ood"])
             for group in ("correct", "wrong", "ood"):
                 if len(scores := groups[group]):
-                    below = [np.searchsorted(ordered, scores, side) for side in ("left", "right")]
-                    ranks = 1 - np.mean(below, axis=0) / len(ordered)
-                    rows.append((name, ind, ood, group, *np.quantile(ranks, QUANTILES)))
+                    found = np.quantile(ranks(scores, groups["ood"]), QUANTILES)
+                    rows.append((name, ind, ood, group, *found))
     names = [f"q{round(100 * each):02d}" for each in QUANTILES]
     return pd.DataFrame(rows, columns=["detector", "ind", "ood", "group", *names])
 
@@ -169,33 +149,31 @@ def matched_table(detectors: Detectors, distances: Mapping[str, FloatArray]) -> 
     rows = []
     for detector, scored in detectors.items():
         (clean, _), *_ = scored.ind.values()
-        shifted = {kind: scores for kind, (scores, _) in scored.ind.items()} | dict(scored.ood)
+        kinds = scored.kinds
         for kind, found in distances.items():
             order = np.argsort(found, kind="stable")
             for rows_of in np.array_split(order, min(SUBSETS, max(1, len(order) // LEAST))):
-                rows.append((detector, kind, found[rows_of].mean(), auroc(clean, shifted[kind][rows_of])))
+                rows.append((detector, kind, found[rows_of].mean(), auroc(clean, kinds[kind][rows_of])))
     return pd.DataFrame(rows, columns=["detector", "kind", "distance", "auroc"])
 
 
 def intercepts_table(matched: pd.DataFrame) -> pd.DataFrame:
     """Returns table 3 (appendix C): AUROC regressed on distance; nan for fewer than three subsets."""
-    rows = []
-    middle = matched.groupby("kind").distance.mean().mean()
-    for (detector, kind), part in matched.groupby(["detector", "kind"], sort=False):
-        x, y = part.distance.to_numpy(), part.auroc.to_numpy()
-        rows.append((detector, kind, len(x), *_regressed(x, y, middle)))
-    ends = [f"{name}{end}" for name in ("intercept", "level") for end in ("", "_low", "_high")]
+    rows = [
+        (*names, len(part), *_regressed(part.distance.to_numpy(), part.auroc.to_numpy()))
+        for names, part in matched.groupby(["detector", "kind"], sort=False)
+    ]
+    ends = ["intercept", "intercept_low", "intercept_high"]
     return pd.DataFrame(rows, columns=["detector", "kind", "subsets", "slope", "slope_se", *ends])
 
 
-def _regressed(x: FloatArray, y: FloatArray, middle: float) -> tuple[float, ...]:
+def _regressed(x: FloatArray, y: FloatArray) -> tuple[float, ...]:
     if len(x) < 3 or not np.ptp(x):
-        return (math.nan,) * 8
-    numbers = []
-    for found in (linregress(x, y), linregress(x - middle, y)):
-        spread = t.ppf(0.975, len(x) - 2) * found.intercept_stderr
-        numbers += [found.intercept, found.intercept - spread, found.intercept + spread]
-    return found.slope, found.stderr, *numbers
+        return (math.nan,) * 5
+    found = linregress(x, y)
+    spread = t.ppf(0.975, len(x) - 2) * found.intercept_stderr
+    middle = found.intercept
+    return found.slope, found.stderr, middle, middle - spread, middle + spread
 
 
 def measures_table(detectors: Detectors, measures: Measures) -> pd.DataFrame:
@@ -211,11 +189,10 @@ def measures_table(detectors: Detectors, measures: Measures) -> pd.DataFrame:
 TABLES: dict[str, Callable[[Detectors], pd.DataFrame]] = {
     "auroc": partial(measures_table, measures=GOALS),
     "detection": detection_table,
-    "differences": differences_table,
     "rejected": partial(measures_table, measures=REJECTED),
     "groups": groups_table,
     "misclassification": misclassification_table,
     "ranks": ranks_table,
 }
-"""Functions that compute the tables of scores alone: the paper's tables 1 and 3, VI, the intervals, tables 2
-and 4, VII, and figures 5 to 9."""
+"""Functions that compute the tables of scores alone: the paper's tables 1 and 3, VI, tables 2 and 4, VII, and
+figures 5 to 9."""

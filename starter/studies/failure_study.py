@@ -17,7 +17,8 @@ from starter.data.sets.recipe import Recipe
 from starter.data.sets.rendering import FromRecipe, Rendering
 from starter.data.sources.sources import load_images, set_names
 from starter.observing.observation import Observation
-from starter.studies import failure
+from starter.studies import contrasts, failure
+from starter.studies.contrasts import CLEAN, NEARER
 from starter.studies.study import Study
 from submission import Competition
 from submission.arrays import FloatArray, IntArray
@@ -25,7 +26,7 @@ from submission.errors import UnusableInput
 from submission.random import FAILURE
 
 SEVERITY = 5
-CLEAN, CORRUPTED, OOD, NEAR_FAR, MEAN = "clean", "corrupted", "ood", ("near", "far"), "mean"
+CORRUPTED, OOD, NEAR_FAR, MEAN = "corrupted", "ood", ("near", "far"), "mean"
 AVERAGED = ("auroc", "detection", "rejected", "groups", "misclassification")
 """Names of tables that also show the mean over classifiers, as the paper does."""
 EXPLAINED = {
@@ -39,11 +40,13 @@ higher is better; gain: new_class less the first detector's, from_correct and fr
     "misclassification": """Correct against wrong IND images, without OOD ones (correct is positive).
 fpr95, detection_error: lower is better; auroc: higher is better.""",
     "intercepts": """AUROC against clean IND images, regressed on the distance to the nearest training image:
-intercept at distance 0, level at the mean distance, with 95 % intervals (_low, _high). New classes (ood,
-near, far) above covariate shift (the others) is better. nan: fewer than three subsets.""",
+intercept at distance 0, with a 95 % interval (_low, _high). New classes (ood, near, far) above covariate
+shift (the others) is better. nan: fewer than three subsets.""",
+    "zoom": """Images that are right clean and nearer: mean rank, the share of OOD images farther out, and
+the ranks of the image that falls most by the other detectors compared with the first.""",
 }
 """Tables in the study's text, with a description of their columns: units, and the better direction."""
-KINDS = "ind: IND images, clean, corrupted (severity 5), --shifted; ood: OOD images of the meta-train mixes."
+KINDS = "ind: clean, corrupted (severity 5), nearer (the middle, 1.5 times), --shifted; ood: of the mixes."
 
 Labelled = tuple[Sequence[Rendering], IntArray]
 """Unlabelled sets, and the classes of all their images, in order."""
@@ -68,7 +71,14 @@ def failure_study(
     }
     found = {classifier: scored(view, kinds, semantic) for classifier, view in views.items()}
     tables = {name: _of_all(found, name) for name in failure.TABLES}
-    others = {kind: each for kind, (each, _) in kinds.items() if kind != CLEAN} | dict(semantic)
+    pictures, rows = (
+        {kind: each for kind, (each, _) in kinds.items()} | dict(semantic),
+        _some_rows(sets, images),
+    )
+    tables["contrasts"] = _joined({name: contrasts.contrast_table(each) for name, each in found.items()})
+    tables["zoom"] = _joined({name: contrasts.zoom_table(each, rows) for name, each in found.items()})
+    figures = contrasts.figures(tables["contrasts"], tables["zoom"], pictures, rows)
+    others = {kind: each for kind, each in pictures.items() if kind != CLEAN}
     points = {}
     for name, each in found.items():
         # A detector has an advantage if it reads the features by which images are matched.
@@ -77,7 +87,7 @@ def failure_study(
     tables["matched"] = _joined(points)
     tables["intercepts"] = _joined({name: failure.intercepts_table(each) for name, each in points.items()})
     tables = {name: table for name, table in tables.items() if len(table)}
-    return Study(tables, {}, report_text(tables), competition.out / "failure")
+    return Study(tables, figures, report_text(tables), competition.out / "failure")
 
 
 def report_text(tables: Mapping[str, pd.DataFrame]) -> str:
@@ -85,6 +95,7 @@ def report_text(tables: Mapping[str, pd.DataFrame]) -> str:
     texts = [
         f"{name}\n{tables[name].to_string(index=False, float_format='{:.3f}'.format)}\n\n{explained}"
         for name, explained in EXPLAINED.items()
+        if name in tables  # no image may be right twice
     ]
     return "\n\n".join([*texts, KINDS])
 
@@ -92,7 +103,8 @@ def report_text(tables: Mapping[str, pd.DataFrame]) -> str:
 def ind_kinds(sets: MixSets, shifted: Sequence[Path], images: int) -> dict[str, Labelled]:
     """Returns labelled IND images by kind: clean, corrupted at severity 5, and by name those at each path."""
     base = sets.base
-    some = base.take(np.sort(FAILURE(0).permutation(len(base))[:images]), "ind")
+    some = base.take(_some_rows(sets, images), "ind")
+    near = FromRecipe.whole(contrasts.nearer(some))
     unlabelled = replace(some, labels=None)
     corrupted = [
         FromRecipe(Recipe(name, 0, ((name, {"severity": SEVERITY}),)), unlabelled) for name in CORRUPTIONS
@@ -100,6 +112,7 @@ def ind_kinds(sets: MixSets, shifted: Sequence[Path], images: int) -> dict[str, 
     kinds: dict[str, Labelled] = {
         CLEAN: ([FromRecipe.whole(sets.ind_pool)], base.truth),
         CORRUPTED: (corrupted, np.tile(some.truth, len(corrupted))),
+        NEARER: ([near], some.truth),
     }
     for path in shifted:
         classes = sets.competition.classes
@@ -110,6 +123,11 @@ def ind_kinds(sets: MixSets, shifted: Sequence[Path], images: int) -> dict[str, 
         whole = [FromRecipe.whole(replace(each, labels=None)) for each in found]
         kinds[kind] = whole, np.concatenate([each.truth for each in found])
     return kinds
+
+
+def _some_rows(sets: MixSets, images: int) -> IntArray:
+    """Returns the rows of at most so many random IND images, ascending."""
+    return np.sort(FAILURE(0).permutation(len(sets.base))[:images])
 
 
 def ood_kinds(sets: MixSets) -> dict[str, list[Rendering]]:

@@ -1,11 +1,13 @@
 """The random-network check: on an untrained network, a detector should separate nothing (AUROC 0.5).
 
 An untrained network has no in-distribution. If a detector separates images there, it uses image statistics
-only (ImageNet-OOD: Yang, Zhang & Russakovsky, ICLR 2024, section 4.2).
+only (ImageNet-OOD: Yang, Zhang & Russakovsky, ICLR 2024, section 4.2; failure detection: appendix F).
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +27,7 @@ from starter.observing.detectors import DETECTORS, Detector, by_name
 from starter.observing.detectors.metrics import auroc
 from starter.observing.observation import Observation, Source
 from starter.studies.study import Study
+from submission.arrays import BoolArray, FloatArray
 from submission.errors import UnusableInput
 from submission.progress import progress
 from submission.random import SANITY
@@ -37,6 +40,7 @@ SHIFTS = {
 """Covariate shifts of IND images by kind; "ood" is the third kind of set."""
 OFFLINE = tuple(name for name, detector in DETECTORS.items() if not detector.online)
 """Names of the detectors that score without the network."""
+GOALS = ["new_class", "failure"]
 
 
 def sanity_sets(
@@ -52,7 +56,7 @@ def sanity_sets(
         whole,
         reference=some(whole.reference, "reference"),
         train=some(whole.train, "train_ref", 2 * images),
-        test_base=some(replace(whole.test_base, labels=None), "ind"),
+        test_base=some(whole.test_base, "ind"),
     )
     others = [
         (kind, FromRecipe(Recipe(name, seed, ((name, {"severity": SEVERITY}),)), splits.test_base))
@@ -75,23 +79,42 @@ def sanity(
     seed: int = 0,
     device: str = "cpu",
 ) -> Study:
-    """Returns the AUROC of detectors on `count` random networks: ID images of `splits` against other sets."""
-    detectors = by_name(names or OFFLINE)
+    """Returns the AUROC of detectors on `count` random networks: ID images of `splits` and other sets.
+
+    New-class detection tells ID images from a set's; failure detection the correctly classified ones of both,
+    whatever their shift, from the rest, to which all OOD images belong.
+    """
+    detectors, rows = by_name(names or OFFLINE), []
     ind = FromRecipe.whole(splits.test_base)
-    rows = []
     for number in range(count):
         classifier = random_classifier(arch, splits.classes, seed + number, splits.reference, device)
         fitted = _fitted(detectors, splits, classifier)
         seen = _seen(ind, classifier)
         known = {name: _scores(detector, seen) for name, detector in fitted.items()}
+        ind_right = _right(seen, ind)
         for kind, rendering in progress(others, f"random network {number + 1}", unit="sets"):
             seen = _seen(rendering, classifier)
+            right = np.concatenate([ind_right, _right(seen, rendering)])
             for name, detector in fitted.items():
-                mine, theirs = known[name], _scores(detector, seen)
-                area = np.nan if mine is None or theirs is None else auroc(mine, theirs)
-                rows.append((name, kind, rendering.name, number, area))
-    table = pd.DataFrame(rows, columns=["detector", "kind", "set", "initialisation", "auroc"])
+                own = _scores(detector, seen)
+                both = np.concatenate([known[name], own])
+                areas = _area(known[name], own), _area(both[right], both[~right])
+                rows.append((name, kind, rendering.name, number, *areas))
+    table = pd.DataFrame(rows, columns=["detector", "kind", "set", "initialisation", *GOALS])
     return Study({"sanity": table}, {}, sanity_text(table), Path("sanity"))
+
+
+def _right(seen: Observation, rendering: FromRecipe) -> BoolArray:
+    """Returns which images are classified correctly; those without a class of the network's never are."""
+    if rendering.base.labels is None:
+        return np.zeros(len(seen), bool)
+    return seen.predicted == rendering.labels()
+
+
+def _area(first: FloatArray, second: FloatArray) -> float:
+    """Returns the AUROC of scores, nan if one is not finite or there are none of a kind."""
+    told = len(first) and len(second) and np.isfinite(first).all() and np.isfinite(second).all()
+    return auroc(first, second) if told else math.nan
 
 
 def _fitted(detectors: Mapping[str, Detector], splits: Splits, classifier: Classifier) -> dict[str, Detector]:
@@ -128,15 +151,16 @@ def random_classifier(
 
 
 def sanity_text(found: pd.DataFrame) -> str:
-    """Returns mean AUROC per detector and kind below a heading, with its standard deviation over networks."""
-    each = found.groupby(["detector", "kind", "initialisation"], sort=False)["auroc"].mean()
+    """Returns mean AUROC per detector, goal and kind below a heading, with its deviation over networks."""
+    each = found.groupby(["detector", "kind", "initialisation"], sort=False)[GOALS].mean()
     parts = each.groupby(level=["detector", "kind"], sort=False)
     cells, of = parts.mean().map("{:.2f}".format), "of one random network"
     if (count := found.initialisation.nunique()) > 1:
         cells += " ± " + parts.std(ddof=0).map("{:.2f}".format)
         of = f"mean and standard deviation over {count} random networks"
     detectors, kinds = (list(dict.fromkeys(found[column])) for column in ("detector", "kind"))
-    return f"AUROC, {of}; 0.5 is chance level\n\n{cells.unstack().loc[detectors, kinds].to_string()}"
+    table = cells.unstack().loc[detectors, list(product(GOALS, kinds))]
+    return f"AUROC, {of}; 0.5 is chance level\n\n{table.to_string()}"
 
 
 def _seen(rendering: FromRecipe, classifier: Classifier) -> Observation:
@@ -146,8 +170,9 @@ def _seen(rendering: FromRecipe, classifier: Classifier) -> Observation:
     return Observation(rendering.name, classifier.name, logits, features=features, render=rendering.render)
 
 
-def _scores(detector: Detector, observation: Observation) -> np.ndarray | None:
+def _scores(detector: Detector, observation: Observation) -> FloatArray:
+    """Returns the scores, or nan if they are not finite."""
     try:
         return detector.score(observation)
     except UnusableInput:
-        return None
+        return np.full(len(observation), np.nan)

@@ -19,7 +19,7 @@ from starter.data.sources.sources import load_source
 from starter.models.classifiers.specs import user_function
 from starter.models.encoders import Encoder
 from starter.models.encoders.captions import FACES, PHRASES, drawn, shifted
-from starter.studies.shift.grid import ShiftGrid, shift_degrees
+from starter.studies.shift.grid import PROMPTS_FILE, ShiftGrid, shift_degrees
 from starter.studies.shift.laid import Laid, read_laid, text_features
 from submission.arrays import Pixels
 from submission.errors import UnusableInput, unusable
@@ -233,7 +233,7 @@ def write_grid(out: Path, prompts: Sequence[Prompt], name: str, generator: Gener
     table = pd.DataFrame(prompts).to_csv(index=False, lineterminator="\n")
     digest = hashlib.sha256(f"{BATCH}\n{name}\n{table}".encode()).hexdigest()
     claim_folder(out, f"Syn-IS {digest}\n")
-    write_text(out / "prompts.csv", table)
+    write_text(out / PROMPTS_FILE, table)
     batches = [prompts[start : start + BATCH] for start in range(0, len(prompts), BATCH)]
     missing = [each for each in batches if not all((out / prompt.file).is_file() for prompt in each)]
     with progress(total=len(prompts), unit="images", title="Syn-IS") as bar:

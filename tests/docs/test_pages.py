@@ -4,18 +4,15 @@ import json
 import re
 import sys
 
-import numpy as np
 import pytest
-import torch
 from audits import unguessable
 from built import linked
-from pages import PAGES, ROOT, blocks, named_commands, run_page, run_python, unknown
+from pages import PAGES, ROOT, blocks, named_commands, run_page, unknown
 from smaller import shorter, smaller
 
 import unseen
 from baselines import OOD_BASELINES
 from baselines.report import gscore
-from starter.models.classifiers import load_classifier
 
 BUILT = {
     "README.md": "unseen-demo",
@@ -71,37 +68,6 @@ def test_the_blocks_of_a_page_run(name, folder, built):
         )
         assert not [word for word in table if word not in told], "the demo ends in a table"
         assert (folder / "unseen-demo/leaderboard.html").exists()
-
-
-def test_the_block_about_onnx_runs_where_onnxruntime_is(folder):
-    """It gives what the file computes, to a command's classifier and to `unseen.estimate`."""
-    onnx = pytest.importorskip("onnx")
-    pytest.importorskip("onnxruntime")
-    weight = np.random.default_rng(0).normal(size=(48, 3)).astype(np.float32)
-    helper, kind = onnx.helper, onnx.TensorProto.FLOAT
-    nodes = [helper.make_node("Flatten", ["x"], ["flat"]), helper.make_node("MatMul", ["flat", "w"], ["z"])]
-    ends = [
-        helper.make_tensor_value_info(*end) for end in (("x", kind, ["n", 3, 4, 4]), ("z", kind, ["n", 3]))
-    ]
-    graph = helper.make_graph(nodes, "mine", ends[:1], ends[1:], [onnx.numpy_helper.from_array(weight, "w")])
-    opset = [helper.make_opsetid("", 17)]
-    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=9), folder / "mine.onnx")
-    (block,) = [each for each in blocks(ROOT / "docs/how-to/classifier.md") if "onnxruntime" in each.text]
-    run_python(block, ROOT, folder, {})
-
-    images = np.random.default_rng(1).integers(0, 256, (120, 4, 4, 3), dtype=np.uint8)
-    classifier = load_classifier("mine=onnx_nets:make", ("a", "b", "c"), size=(4, 4))
-    x = (images / 255 - classifier.mean) / classifier.std
-    x = x.transpose(0, 3, 1, 2).astype(np.float32)
-    logits = x.reshape(120, 48) @ weight
-    np.testing.assert_allclose(classifier(images)[0], logits, rtol=1e-4, atol=1e-4)
-    assert classifier.mean == (0.485, 0.456, 0.406)
-
-    labels = logits.argmax(axis=1)
-    from onnx_nets import make
-
-    estimation = unseen.estimate(make(3), (x, labels), torch.from_numpy(x))
-    assert estimation.accuracy == 1
 
 
 def code(path):

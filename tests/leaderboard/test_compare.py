@@ -144,6 +144,9 @@ def test_all_forms_of_a_table_say_the_same(tmp_path):
     found, said = as_json(tmp_path / "long.csv")
     assert found == expected
     assert "Line 122 ('mean') is left out" in said
+    for name in ("tabs.csv", "tabs.tsv"):
+        (tmp_path / name).write_text((tmp_path / "wide.csv").read_text().replace(",", "\t"))
+        assert as_json(tmp_path / name)[0] == expected
     repeated = tmp_path / "again.csv"
     repeated.write_text("\n".join(["subject,id,Model,score", *rows, *rows]))
     found, said = as_json(repeated)

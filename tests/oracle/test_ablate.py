@@ -3,6 +3,7 @@
 import csv
 import math
 
+import numpy as np
 import pytest
 from sklearn.base import clone
 
@@ -11,7 +12,11 @@ from baselines.report.report import run_report
 from oracle import ORACLES, OraA
 from oracle.ablate import METHODS, PAPER, TABLES, ablate, published, rows_of, table_text
 from oracle.runs import TRAINING
+from starter.contest.accuracy.observe import ClassifierSubject
+from starter.observing.sets import PublicSets
 from submission import UnusableInput
+from submission.scoring import read_targets
+from submission.solution import solution_of
 
 KIT = {**BASELINES, **ORACLES}
 
@@ -20,7 +25,7 @@ KIT = {**BASELINES, **ORACLES}
 def methods():
     quick = {name: clone(KIT[name]) for name in METHODS}
     for name in ("ora-a", "ora-b", "syp"):
-        quick[name].set_params(iterations=6, batch_size=50, positive_weight=3.0)
+        quick[name].set_params(iterations=6, batch_size=50, positive_weight=3.0, estimate="mean")
     return quick
 
 
@@ -102,3 +107,41 @@ def test_refuses(contest, methods, table, seeds, steps, word):
     methods["ora-a"].set_params(iterations=steps)
     with pytest.raises(UnusableInput, match=word):
         ablate(contest, table, methods, seeds=seeds)
+
+
+@pytest.mark.parametrize(("table", "part"), [("fig4", "train"), ("fig6", "val")])
+def test_figures_have_a_point_and_images_for_each_set(contest, methods, table, part):
+    made, (points, plot, images) = ablate(contest, table, methods)
+    subject, names = contest.subjects[0], contest.sets(part)
+    found = {line["set"]: line for line in read(points) if line["subject"] == subject}
+    assert [*found] == list(names)[:100]
+    truth = read_targets(contest, part)
+    for name, line in found.items():
+        assert float(line["true"]) == pytest.approx(100 * truth[f"{subject}/{name}"], abs=0.006)
+    if part == "val":
+        (run,) = [
+            run for run in run_report(contest, {"ora-a": methods["ora-a"]}).runs if run.subject == subject
+        ]
+        predicted = [float(line["predicted"]) for line in found.values()]
+        assert predicted == pytest.approx((100 * run.predicted).tolist(), abs=0.006)
+    assert plot.read_bytes()[:4] == images.read_bytes()[:4] == b"\x89PNG"
+    assert "predicted" in table_text(made)
+
+
+def test_table_2_of_the_hidden_test_sets_is_the_organizers(contest, methods):
+    lines = read(ablate(contest, "2-test", methods)[1][0])
+    whole = {line["row"]: line for line in lines if line["group"] == "all"}
+    assert (whole["+ ora-b"]["sets"], whole["+ ora-b"]["paper"]) == (str(len(contest.sets("test"))), "6.37")
+    subject = contest.subjects[0]
+    opened = ClassifierSubject.open(PublicSets(contest), subject, methods["ora-a"].needs)
+    plain = clone(methods["ora-a"]).set_params(positive_weight=1.0).fit(opened.meta_train())
+    truth = {row.id: row.prediction for row in solution_of(contest)}
+    errors = plain.predict(opened.observations("test")) - [
+        truth[f"{subject}/{name}"] for name in contest.sets("test")
+    ]
+    expected = 100 * np.sqrt(np.mean(errors**2))
+    assert float(whole["six indicators"]["rmse"]) == pytest.approx(expected, abs=0.006)
+    for file in contest.private.iterdir():
+        file.unlink()
+    with pytest.raises(UnusableInput, match="only the organizer"):
+        ablate(contest, "2-test", methods)

@@ -10,7 +10,7 @@ from torch import nn
 
 from baselines import Constant
 from baselines.contract.conformance import example_meta_train, example_observation
-from oracle import ORACLES, OraA, OraB, OraL, Syp, networks
+from oracle import ORACLES, OraA, OraB, OraL, Syp, training
 from oracle.ora_a import DRAWS
 from submission import UnusableInput
 
@@ -48,7 +48,7 @@ def test_seeds_give_different_networks_and_leave_the_global_generator_alone():
 @pytest.mark.parametrize("weight", [1.0, 3.0])
 def test_the_adjustment_weighs_rightly_classified_images_of_hard_sets(weight, monkeypatch):
     seen = []
-    monkeypatch.setattr(networks, "train", lambda *given, weights, **_: seen.append((*given, weights)))
+    monkeypatch.setattr(training, "train", lambda *given, weights, **_: seen.append((*given, weights)))
     OraA(positive_weight=weight, low_accuracy=0.5, indicators="entropy").fit(FEW)
     _, rows, correct, weights = seen[0]
     assert rows.shape == (180, 1)
@@ -72,12 +72,12 @@ def test_a_network_that_says_one_thing_is_drawn_again(monkeypatch, capsys):
         if len(draws) == 3:
             network.forward = lambda rows: rows[:, 0]
 
-    monkeypatch.setattr(networks, "train", train)
+    monkeypatch.setattr(training, "train", train)
     oracle = OraA(seed=7).fit(META)
     assert (len(draws), oracle.undertrained_) == (3, "drawn again")
     text = capsys.readouterr().err
     assert all((f"seed {seed}" in text) == (seed < 9) for seed in (7, 8, 9))
-    monkeypatch.setattr(networks, "train", says_no)
+    monkeypatch.setattr(training, "train", says_no)
     assert OraA(seed=7).fit(META).undertrained_ == "one answer"
     *others, last = capsys.readouterr().err.splitlines()
     assert ["trained again with the next seed" in line for line in others] == [True] * (DRAWS - 1)
@@ -86,7 +86,7 @@ def test_a_network_that_says_one_thing_is_drawn_again(monkeypatch, capsys):
 
 def test_one_answer_may_be_right(monkeypatch):
     trained = []
-    monkeypatch.setattr(networks, "train", lambda network, *_, **__: trained.append(network))
+    monkeypatch.setattr(training, "train", lambda network, *_, **__: trained.append(network))
     right = [np.ones_like(each) for each in FEW.correct]
     OraA().fit(dataclasses.replace(FEW, correct=right, targets=np.ones(3)))
     assert len(trained) == 1

@@ -11,7 +11,7 @@ from scipy.special import erf, expit
 from baselines.accuracy.entropy import entropies
 from baselines.accuracy.fd import fd
 from baselines.contract.conformance import example_meta_train, example_observation
-from oracle import Syp, networks
+from oracle import Syp, training
 from oracle.variant import PARTS, parts_of
 
 QUICK = {"iterations": 40, "batch_size": 50, "variant": "released"}
@@ -126,6 +126,6 @@ def test_rate_and_weight_of_the_released_training(arch, given, expected, monkeyp
         assert [group["weight_decay"] for group in optimiser.param_groups] == [5e-4, 0.0 if free else 5e-4]
         assert rates[-1] == pytest.approx(rates[0] / len(rates) ** power)
 
-    monkeypatch.setattr(networks, "train", train)
+    monkeypatch.setattr(training, "train", train)
     Syp(**{"variant": "released", "low_accuracy": 1.0, **given}).fit(of_architecture(arch))
     assert seen == expected

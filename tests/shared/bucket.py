@@ -11,7 +11,7 @@ BUCKET = "unseen"
 @contextmanager
 def s3_server() -> Iterator[dict[str, str]]:
     """The environment variables that lead to the server."""
-    server = pytest.importorskip("moto.server", reason="needs the extra test: moto[s3,server]")
+    server = pytest.importorskip("moto.server", reason="needs the extra bucket")
     s3fs = pytest.importorskip("s3fs", reason="needs the extra cluster")
     running = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     running.start()

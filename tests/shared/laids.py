@@ -1,4 +1,4 @@
-"""An encoder that is no more than a random projection of pixels, and a random LAID matrix of it."""
+"""An encoder that is a random projection of pixels, and random for each text, and a random LAID matrix of it."""
 
 import numpy as np
 
@@ -14,7 +14,11 @@ def random_laid(length=16, seed=0):
         return pixels @ np.random.default_rng(9).normal(size=(pixels.shape[1], length))
 
     matrix = np.linalg.qr(np.random.default_rng(seed).normal(size=(length, length)))[0]
-    encoder = EncoderPair("projection", project, lambda texts: np.ones((len(texts), length)))
+
+    def read(texts):
+        return np.stack([np.random.default_rng([*text.encode()]).normal(size=length) for text in texts])
+
+    encoder = EncoderPair("projection", project, read)
     return encoder, Laid(matrix.astype(np.float32), "projection")
 
 

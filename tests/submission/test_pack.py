@@ -81,6 +81,14 @@ def test_an_archive_that_is_too_large_is_not_unpacked(packed, monkeypatch, room,
     assert not Path("unseen-comp").exists()
 
 
+def test_a_file_beside_keeps_the_folders_by_which_it_is_imported(competition, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("pkg").mkdir()
+    Path("pkg/nets.py").touch()
+    archive = write_archive(competition, Path("a.zip"), [Path("pkg/nets.py")])
+    assert "pkg/nets.py" in zipfile.ZipFile(archive).namelist()
+
+
 def test_repeated_it_has_the_same_bytes(competition, packed, tmp_path):
     """Whatever files' times and modes, what strays or links lie in public/, from anywhere, without private/."""
     (competition.public / "notes.txt").write_text("ask me for the labels")

@@ -137,7 +137,7 @@ for command in ("predict {} atc", "report {} atc", "show {}", "score {} unseen-c
     except SystemExit as end:
         assert not end.code
 os.chdir(root)
-for command in ("new-method own_way", "demo", "predict . atc", "report . atc"):
+for command in ("new-method own_way", "demo", "predict . atc", "report . atc", "show .", "build new"):
     sys.argv = ["unseen", *command.split()]
     try:
         unseen.main()
@@ -167,7 +167,7 @@ def test_what_a_read_only_competition_cannot_take_goes_to_the_working_folder(con
     command = [*read_only(contest.root), sys.executable, "-c", READ_ONLY, str(contest.root)]
     done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count(f"error: cannot write in {contest.root}: run in a folder of your own\n") == 4
+    assert done.stderr.count(f"error: cannot write in {contest.root}: run in a folder of your own\n") == 6
     assert sorted((cache / "logits").iterdir()) == observed
     written = {path.relative_to(here).parts[:2] for path in here.rglob("*.*") if path.is_file()}
     names = ("submissions", "validation", "runs.csv", "report.html", "report.csv", "sheet.png")

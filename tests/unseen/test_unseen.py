@@ -259,7 +259,7 @@ def test_the_examples_of_the_help_run(name, folder, weights, monkeypatch):
 @pytest.mark.slow
 def test_from_prediction_to_leaderboard(folder):
     text = run("predict", "contest").text
-    assert "submissions/stack.csv" in text
+    assert "submissions/gated.csv" in text
     assert "accuracy on 6 validation sets\nmethod " in text
     assert "ora-a" not in text
     text = run("predict", "contest", "--all").text

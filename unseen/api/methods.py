@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 DEFAULT = {
     "accuracy": (
         *("constant", "confscore", "entropy", "atc", "fd", "rotation", "cott", "nuclear", "agreement"),
-        *("ora-a", "stack", "gated"),
+        *("ora-a", "gated"),
     ),
     "ood": (
         *("constant", "confident", "auto-eval", "gscore-kmeans", "gscore-gmm-w", "gscore-ude-w"),

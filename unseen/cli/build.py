@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from typer import CallbackParam, Context, Exit, Option, echo
 
 from submission.errors import UnusableInput
+from submission.files import require_writable
 from unseen.cli import options
 from unseen.cli.options import Cache, Cluster, Device, Network, argument, number, option, path, text
 
@@ -67,8 +68,8 @@ def build(
 
     Example: unseen build contest --train-sets 20 --val-sets 4 --test-sets 8 --set-size 100
     """
-    if folder is None and not (write_settings or dry_run):
-        raise UnusableInput("name the folder to build in: unseen build DIR")
+    if not (write_settings or dry_run):
+        _begin(folder)
     asked = _asked(settings, preset, track, context.ensure_object(dict))
     if write_settings:
         from starter.contest.named_settings import write_file
@@ -107,6 +108,14 @@ def build(
     options.tell_next("predict", folder, *options.repeated("--network", own))
 
 
+def _begin(folder: Path | None) -> None:
+    """Tell at once, before what takes seconds, that a folder is built in, or that it cannot be."""
+    if folder is None:
+        raise UnusableInput("name the folder to build in: unseen build DIR")
+    require_writable(folder)
+    echo(f"Builds {folder}: reads the source, renders its sets and observes them.", err=True)
+
+
 def _asked(file: Path | None, name: str, track: str, given: Mapping[str, Any]) -> "Settings":
     """Returns the settings: those of the options, else of the file, else of the preset, else the defaults."""
     from starter.contest.named_settings import preset, read_file, settings_of
@@ -132,6 +141,9 @@ def train(
         float, number("Largest share of unreadable images, which are left out.", "SHARE")
     ] = 0.01,
     start: Annotated[str, text("Initial weights: a file, or pretrained (of a library's NET).")] = "",
+    head_alone: Annotated[
+        bool, Option("--head-alone", help="Train the last layer; the others stay as in --start.")
+    ] = False,
     out: Annotated[Path, path("The .safetensors file to write.")],
     network: Network = [],
     device: Annotated[str | None, text("cpu, cuda, ... [a GPU if there is one, else cpu]")] = None,
@@ -156,6 +168,7 @@ def train(
         resize=resize,
         skip_unreadable=skip_unreadable,
         start=start,
+        head_alone=head_alone,
     )
     echo(training.train(asked, out, device))
     usual = training.Training(arch)

@@ -113,7 +113,7 @@ Debug = Annotated[
 ]
 Device = Annotated[str, text("Where classifiers run, and methods that train: cpu, cuda, cuda:1, mps.")]
 Encoder = Annotated[str, text("embedded, a file, clip:MODEL=WEIGHTS, or module:function.")]
-Images = Annotated[Path, path("The folder with SOURCE/CLASS/ or SOURCE.zip.")]
+Images = Annotated[Path, path("The folder with SOURCE/CLASS/ or SOURCE.zip, and perhaps selection.csv.")]
 Json = Annotated[bool, Option("--json", help="Print one JSON object, and nothing else.")]
 Labels = Annotated[Path | None, path("A file with one class per line. [the source's classes]")]
 Network = Annotated[

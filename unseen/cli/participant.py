@@ -138,6 +138,7 @@ def predict(
     Example: unseen predict contest atc fd ora-a --set ora-a.iterations=2000
     """
     require_writable(competition.out)
+    echo(f"Observes the sets of {competition.name} where they were not, then fits and predicts.", err=True)
     chosen = options.chosen_for(competition, names, changes, called, everything, device)
 
     from baselines.run.predict import predict as run

@@ -19,10 +19,10 @@ def compare(
 ) -> None:
     """Say which of a benchmark's systems can be told apart.
 
-    The file is a CSV with a row for each item and a column of numbers for each system, or with a row for each
-    item and system; or such rows as JSON lines. A first column of texts, or named as item or doc_id, names
-    the items. Prints each system's mean with its interval, which pairs a paired test tells apart after Holm's
-    correction, and the difference that so many items can resolve.
+    The file is a CSV, by commas or tabs, with a row for each item and a column of numbers for each system, or
+    with a row for each item and system; or such rows as JSON lines. A first column of texts, or named as item
+    or doc_id, names the items. Prints each system's mean with its interval, which pairs a paired test tells
+    apart after Holm's correction, and the difference that so many items can resolve.
 
     Example: unseen compare scores.csv --families subject
     """
@@ -34,7 +34,7 @@ def compare(
 def ablate(
     competition: Contest,
     *,
-    table: Annotated[str, text("SYP: 1 to 5, fig10; Gscore: 1, 2, 4, fig3, ...; near-far.")],
+    table: Annotated[str, text("SYP: 1 to 5, 2-test, fig4, fig6, fig10; Gscore: 1, 2, fig3, ...; near-far.")],
     changes: options.Changes = [],
     seeds: Annotated[int, number("Number of seeds with which each oracle is trained.", least=1)] = 1,
     splits: Annotated[int, number("OOD track: more random splits (paper: 5).")] = 0,
@@ -46,9 +46,10 @@ def ablate(
 ) -> None:
     """Reproduce a table of the SYP or the Gscore paper.
 
-    Tables of the SYP paper use the labelled validation sets; those of the Gscore paper, in the OOD track, use
-    the meta-train mixes and leave each family out in turn. Writes a CSV and a PNG to DIR/ablation. After an
-    interruption the same command continues. --set applies to every row.
+    Tables of the SYP paper use the labelled validation sets, 2-test an organizer's hidden test sets, fig4 the
+    meta-train sets; those of the Gscore paper, in the OOD track, use the meta-train mixes and leave each
+    family out in turn. Writes a CSV and PNGs to DIR/ablation. After an interruption the same command
+    continues. --set applies to every row.
 
     Example: unseen ablate contest --table 4 --set ora-a.iterations=300 --set ora-a.batch_size=100
     """
@@ -256,10 +257,8 @@ def shift_grid(
     detectors: Annotated[
         list[str], text("An OOD detector, such as msp. Repeatable. [all]", "--detector")
     ] = [],
-    ood: Annotated[str, text("A folder or zip with a folder for each OOD set. [embedded]")] = "",
-    exclude: Annotated[list[str], text("An OOD set to leave out. Repeatable.", "--exclude")] = [],
-    only_ood: Annotated[bool, Option("--only-ood", help="Shift no images of the ID classes.")] = False,
-    group: Annotated[str, text("Operations: corruptions, default, a, b, wide.")] = "corruptions",
+    ood: Annotated[str, text("Folders of OOD sets, or what shift generate wrote. [embedded]")] = "",
+    group: Annotated[str, text("Operations: none, corruptions, a, b, wide. [none with --ood]")] = "",
     images: Annotated[int, number("Approximate number of shifted images.", least=1)] = 20_000,
     seed: options.Seed = 0,
     device: Device = "cpu",
@@ -270,14 +269,15 @@ def shift_grid(
 
     Shifts grow in meaning and in style (Long et al. 2024). Computes AUROC, FPR@95 and AUPR in every cell of
     8 x 8 levels, and correlation and sensitivity along both axes. Half of the competition's base images are
-    IND; the other half and the OOD sets are shifted. Writes CSV and PNG files to --out. After an interruption
-    the same command continues. [DIR/grid]
+    IND. Images of --ood stay as they are, those of shift generate in their cells; a --group of operations
+    shifts the other half, too. Writes CSV and PNG files to --out. After an interruption the same command
+    continues. [DIR/grid]
 
     Example: unseen shift grid contest --images 10000
     """
     from starter.studies.shift.study import Shifts, grid_study
 
-    shifts = Shifts(ood=ood, exclude=exclude, only_ood=only_ood, group=group, images=images, seed=seed)
+    shifts = Shifts(ood=ood, group=group, images=images, seed=seed)
     study = grid_study(
         competition,
         shifts,

@@ -137,12 +137,13 @@ class DetectorSubject(Subject):
         whole = {pool.digest: pool for each in renderings for pool in _pools(each)}
         cache = self.observer.cache
         observe_all(list(whole.values()), self.observer, self._rows)
-        for name in self.detectors:
-            left = [each for each in whole.values() if not cache.has("scores", self._key(name, each))]
-            with progress(None, f"score by {name}", sum(map(len, left)), "images") as bar:
-                for rendering in left:
-                    self.scores(name, rendering)
-                    bar.update(len(rendering))
+        pairs = [(name, each) for name in self.detectors for each in whole.values()]
+        left = [(name, each) for name, each in pairs if not cache.has("scores", self._key(name, each))]
+        with progress(None, "score", sum(len(each) for _, each in left), "images") as bar:
+            for name, each in left:
+                bar.set_description_str(f"score by {name}", refresh=False)
+                self.scores(name, each)
+                bar.update(len(each))
 
     def observation(self, rendering: Rendering) -> Observation:
         """Returns the observation of a set, without moments, which are computed for mixes."""

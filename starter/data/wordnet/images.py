@@ -17,12 +17,14 @@ from starter.data.sources.oodsets import kept_sets, set_name
 from starter.data.wordnet.manifest import COLUMNS, ClassEntry, check_meanings, read_manifest
 from submission.arrays import BoolArray, IntArray
 from submission.errors import UnusableInput, unusable
-from submission.files import composed, write_text
+from submission.files import composed, read_rows, write_text
 from submission.ids import check_set_name
 from submission.random import CLASS_IMAGES
 
 Files = tuple[str, ...]
 """Files of a class, by their paths below its source's class folders."""
+SELECTION = "selection.csv"
+"""Name of a table of one's own beside the sources: an `image`, SOURCE/CLASS/FILE, and `keep`, yes or no."""
 
 
 def load_class_images(
@@ -55,7 +57,26 @@ def class_files(entries: Sequence[ClassEntry], root: Path) -> list[Files]:
     for entry in entries:
         if (entry.source, composed(entry.name)) not in found:
             raise unusable(root, f"no images of the class {entry.name!r} of {entry.source}")
-    return [tuple(found[entry.source, composed(entry.name)]) for entry in entries]
+    files = [tuple(found[entry.source, composed(entry.name)]) for entry in entries]
+    return _selected(entries, files, root / SELECTION) if (root / SELECTION).is_file() else files
+
+
+def _selected(entries: Sequence[ClassEntry], files: Sequence[Files], path: Path) -> list[Files]:
+    """Returns the files that a selection keeps: of a class with any "yes" those alone, else all but "no"."""
+    keep = {row["image"]: row["keep"] for _, row in read_rows(path, ("image", "keep"))}
+    if wrong := sorted(set(keep.values()) - {"yes", "no"}):
+        raise unusable(path, f"keep is yes or no, got {wrong[0]!r}")
+    chosen = []
+    for entry, own in zip(entries, files, strict=True):
+        marks = {file: keep.pop(f"{entry.source}/{file}", "") for file in own}
+        kept = [file for file in own if marks[file] == "yes"] or [file for file in own if not marks[file]]
+        if not kept:
+            raise unusable(path, f"keeps no image of {entry.source}/{entry.name}: drop it in the manifest")
+        chosen.append(tuple(kept))
+    folders = {f"{entry.source}/{composed(entry.name)}" for entry in entries}
+    if strange := [image for image in keep if image.rpartition("/")[0] in folders]:
+        raise unusable(path, f"there is no image {strange[0]}")
+    return chosen
 
 
 @contextmanager
@@ -127,23 +148,38 @@ def _read(entries: Sequence[ClassEntry], root: Path, files: Sequence[Files], nam
 def write_halves(
     manifest: Path, *, images: Path, out: Path, limit: int | None = None, id_up_to: str = "", seed: int = 0
 ) -> str:
-    """Write halves of a manifest's images and the numbers of each class, and return text that counts them."""
+    """Write halves of a manifest's images, and the numbers of each class and source; return these as text."""
     entries = [entry for entry in read_manifest(manifest, id_up_to) if entry.assignment != "dropped"]
     ood = np.array([entry.ood for entry in entries])
     halves = balanced_halves(class_files(entries, images), ood, limit, seed)
-    table, lines = pd.DataFrame(entries).rename(columns=COLUMNS)[["source", "class", "assignment"]], []
+    table = pd.DataFrame(entries).rename(columns=COLUMNS)[["source", "class", "assignment"]]
     for name, files in halves.items():
         half = _read(entries, images, files, name, Fit())
         table[name] = np.bincount(half.truth, minlength=len(entries))
-        counts, classes = np.bincount(ood[half.truth]), (table[name] > 0).groupby(ood).sum()
         write_npz(out / f"{name}.npz", replace(half, labels=ood[half.truth].astype(np.int64)))
-        lines.append(
-            f"{name}: {counts[0]:,} images of {classes[False]} ID classes, "
-            f"{counts[1]:,} of {classes[True]} OOD classes"
-        )
     used = table[table[[*halves]].any(axis=1)]
-    write_text(out / "classes.csv", used.to_csv(index=False, lineterminator="\n"))
-    return "\n".join((*lines, str(out)))
+    parts = composition(used)
+    for name, frame in (("classes", used), ("composition", parts)):
+        write_text(out / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
+    lines = [
+        f"{name}: {row.ID_images:,} images of {row.ID_classes} ID classes, "
+        f"{row.OOD_images:,} of {row.OOD_classes} OOD classes"
+        for name, row in parts.groupby("half", sort=False).sum(numeric_only=True).iterrows()
+    ]
+    return "\n".join((*lines, parts.to_string(index=False), str(out)))
+
+
+def composition(counts: pd.DataFrame) -> pd.DataFrame:
+    """Returns the classes and images of each source in each half, in the form of the paper's tables II to V.
+
+    `counts` has columns source, class, assignment, and the number of images in each half.
+    """
+    every = counts.melt(["source", "class", "assignment"], var_name="half", value_name="images")
+    drawn = every[every["images"] > 0]
+    kinds = {"ID": drawn["assignment"] == "ID", "OOD": drawn["assignment"] != "ID"}
+    columns = {f"{kind}_classes": mine.astype(int) for kind, mine in kinds.items()}
+    columns |= {f"{kind}_images": drawn["images"] * mine for kind, mine in kinds.items()}
+    return drawn.assign(**columns).groupby(["half", "source"], sort=False)[[*columns]].sum().reset_index()
 
 
 def load_class_sets(

@@ -91,19 +91,21 @@ class Runner:
 
 def chosen(engine: str, precision: str, device: str) -> tuple[str, str]:
     """Returns engine and precision of a new competition; by default OpenVINO on its CPUs, in float32."""
-    engine = engine or ("openvino" if _on_cpu(device) and not _missing() else "torch")
+    engine = engine or ("openvino" if not _unsuited(device) else "torch")
     if engine not in ENGINES:
         raise UnusableInput(f"--engine must be one of {', '.join(ENGINES)}, got {engine!r}")
+    if engine == "openvino" and (problem := _unsuited(device)):
+        raise UnusableInput(f"--engine openvino: {problem}: leave it out, or take --engine torch")
     if engine == "torch" and precision == "float16":
         raise UnusableInput("--precision float16 is of --engine openvino: add that, or leave it out")
-    if _on_cpu(device) and not _missing() and precision not in ("", *precisions()):
+    if not _unsuited(device) and precision not in ("", *precisions()):
         raise UnusableInput(f"--precision {precision}: this CPU would emulate it slowly: leave it out")
     return engine, precision or "float32"
 
 
 def computing(engine: str, precision: str, device: str) -> tuple[str, str]:
     """Returns the engine and the precision that this machine uses if these are asked for."""
-    if engine == "openvino" and _on_cpu(device) and not _missing():
+    if engine == "openvino" and not _unsuited(device):
         return engine, precision if precision in precisions() else "float32"
     return "torch", "bfloat16" if precision == "bfloat16" else "float32"
 
@@ -119,12 +121,7 @@ def tell_differences(engine: str, precision: str, device: str) -> None:
     here = computing(engine, precision, device)
     if here == (engine, precision):
         return
-    if here[0] == engine:
-        reason = f"this CPU has no {precision}"
-    elif not _on_cpu(device):
-        reason = f"{engine} is for CPUs"
-    else:
-        reason = _missing()
+    reason = f"this CPU has no {precision}" if here[0] == engine else _unsuited(device)
     instead = f"{here[0]} computes in {here[1]} instead of {engine} in {precision}"
     tell_once(f"{reason}: {instead}; {may_differ(precision)}")
 
@@ -158,6 +155,11 @@ def precisions() -> tuple[str, ...]:
 def training_precision(device: str) -> str:
     """Returns bfloat16 for GPUs and for CPUs that compute in it, else float32."""
     return "bfloat16" if not _on_cpu(device) or (not _missing() and "bfloat16" in precisions()) else "float32"
+
+
+def _unsuited(device: str) -> str:
+    """Returns the reason why OpenVINO cannot compute on a device; "" if it can."""
+    return _missing() if _on_cpu(device) else f"openvino is for CPUs, not for {device}"
 
 
 @cache

@@ -27,6 +27,7 @@ from starter.models.classifiers import (
     save_classifier,
 )
 from starter.models.classifiers.engine import training_precision
+from starter.models.classifiers.linear import fit_linear
 from starter.models.classifiers.weights import begin_with, headed
 from submission import UnusableInput
 from submission.files import replacing
@@ -36,6 +37,8 @@ from submission.random import EPOCH
 PAD = 4
 """Largest shift of a random crop in pixels, in each direction."""
 MOMENTUM, DECAY = 0.9, 5e-4
+HEAD_STRENGTH = 1.0
+"""Inverse weight of the squared norm of a head that is fitted alone."""
 WARM_UP = 0.25
 """Fraction of the steps during which the learning rate rises."""
 
@@ -58,6 +61,7 @@ class Training:
     resize: Literal["crop", "pad", "stretch"] = "crop"
     skip_unreadable: float = 0.01
     start: str = ""
+    head_alone: bool = False
 
     def __post_init__(self) -> None:
         problems = []
@@ -75,6 +79,8 @@ class Training:
             if not least <= getattr(self, name) <= most:
                 option = name.replace("_", "-")
                 problems.append(f"--{option} must lie in {least}..{most}, got {getattr(self, name)}")
+        if self.head_alone and not self.start:
+            problems.append("--head-alone needs --start, the weights of the other layers")
         if problems:
             raise UnusableInput("; ".join(problems))
 
@@ -104,19 +110,27 @@ def train(asked: Training, out: Path, device: str | None = None) -> str:
     if asked.start:
         mean, std = begin_with(network, asked.arch, asked.start)
     checkpoint = out.with_name(f"{out.name}.checkpoint")
-    _fit(network, learnt, asked, checkpoint, device=device, mean=mean, std=std)
-    classifier = Classifier(
-        name=asked.arch,
-        arch=arch,
-        network=network,
-        classes=splits.classes,
-        mean=mean,
-        std=std,
-        precision=training_precision(device),
-        device=device,
-    )
-    right = _right(classifier, tested)
-    save_classifier(classifier, out)
+
+    def classifier() -> Classifier:
+        """Returns the classifier with the network's weights of now."""
+        return Classifier(
+            name=asked.arch,
+            arch=arch,
+            network=network,
+            classes=splits.classes,
+            mean=mean,
+            std=std,
+            precision=training_precision(device),
+            device=device,
+        )
+
+    if asked.head_alone:
+        _fit_head(network, classifier(), learnt)
+    else:
+        _fit(network, learnt, asked, checkpoint, device=device, mean=mean, std=std)
+    trained = classifier()
+    right = _right(trained, tested)
+    save_classifier(trained, out)
     checkpoint.unlink(missing_ok=True)
     share = f"{100 * right / len(tested):.2f} % of {len(tested):,} images of the test split"
     return f"{out}: {share} are classified correctly"
@@ -201,6 +215,16 @@ def _fit(
             _save(checkpoint, asked, epoch + 1, [network, optimiser, schedule])
 
 
+def _fit_head(network: Network, classifier: Classifier, images: ImageSet) -> None:
+    """Fit the last layer by logistic regression on the classifier's features of the images."""
+    if network.head is None:
+        raise UnusableInput("--head-alone: the network has no last linear layer")
+    features = torch.cat([found for _, found in _seen(classifier, images)]).cpu().numpy()
+    weight, bias = fit_linear(features, images.truth, len(classifier.classes), HEAD_STRENGTH)
+    network.head.weight.data = torch.from_numpy(weight)
+    network.head.bias.data = torch.from_numpy(bias)
+
+
 def _batches(pixels: Tensor, asked: Training, epoch: int) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield indices (b,) and images uint8 (b, 3, h, w) of each step, in random order, cropped and flipped."""
     rng = EPOCH(asked.seed, epoch)
@@ -226,9 +250,11 @@ def _cropped(images: Tensor, shift: Tensor, flips: Tensor) -> Tensor:
 
 def _right(classifier: Classifier, images: ImageSet) -> int:
     """Returns the number of correctly classified images."""
-    labels = torch.from_numpy(images.truth)
-    right = 0
-    for start in progress(range(0, len(images), 500), title=f"test {classifier.arch}", unit="batches"):
-        logits, _ = classifier(images.images[start : start + 500])
-        right += int((logits.argmax(1).cpu() == labels[start : start + 500]).sum())
-    return right
+    predicted = torch.cat([logits.argmax(1) for logits, _ in _seen(classifier, images)])
+    return int((predicted.cpu().numpy() == images.truth).sum())
+
+
+def _seen(classifier: Classifier, images: ImageSet) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield logits and features of 500 images at a time."""
+    for start in progress(range(0, len(images), 500), title=f"see by {classifier.arch}", unit="batches"):
+        yield classifier(images.images[start : start + 500])

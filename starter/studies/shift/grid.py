@@ -7,7 +7,7 @@ describe the trend of a detector as a shift grows.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,8 @@ from submission.errors import UnusableInput
 
 NEIGHBOUR = 10
 LEVELS = 8
+PROMPTS_FILE = "prompts.csv"
+"""Name of the file by which a folder of `unseen shift generate` is known."""
 LEAST = 10
 """Smallest number of images of a measured cell; others are N/A."""
 METRICS = ("auroc", "fpr95", "aupr-in")
@@ -74,6 +76,13 @@ class ShiftGrid:
         found = [np.digitize(*axis) - 1 for axis in zip(degrees, edges, strict=True)]
         return cls(np.where(degrees > high[:, None], -1, np.minimum(found, LEVELS - 1)), edges)
 
+    @classmethod
+    def of_folders(cls, folders: Sequence[tuple[str, int]]) -> "ShiftGrid":
+        """Returns the grid of what `unseen shift generate` wrote, by names and sizes; its edges are nan."""
+        cells = [[int(part[1:]) - 1 for part in name.split("_")[:2]] for name, _ in folders]
+        levels = np.repeat(np.array(cells).T, [size for _, size in folders], axis=1)
+        return cls(levels, np.full((2, LEVELS + 1), np.nan))
+
     @property
     def counts(self) -> IntArray:
         """Number of images of each cell, int64 (LEVELS, LEVELS), rows covariate, columns semantic."""
@@ -108,29 +117,6 @@ def along(grid: FloatArray, axis: str) -> FloatArray:
     return pd.DataFrame(grid).mean(axis=AXES.index(axis)).to_numpy()
 
 
-def effects(grid: FloatArray, axis: str) -> FloatArray:
-    """Returns the levels of `axis` by a least-squares fit of row plus column effects, (count,).
-
-    With nan cells, `along` compares levels on different cells; the effects do not. A level without a cell is
-    nan, and all are nan if the measured cells do not link the levels.
-
-    >>> effects(np.array([[1.0, 2.0, np.nan], [3.0, 4.0, 5.0]]), "semantic")
-    array([2., 3., 4.])
-    """
-    rows = grid if axis == AXES[0] else grid.T
-    other, own = np.nonzero(~np.isnan(rows))
-    found = np.full(rows.shape[1], np.nan)
-    if not len(own):
-        return found
-    (here, column), (there, row) = (np.unique(each, return_inverse=True) for each in (own, other))
-    design = np.hstack([np.eye(len(here))[column], np.eye(len(there))[row]])
-    if np.linalg.matrix_rank(design) < len(here) + len(there) - 1:
-        return found
-    fitted = np.linalg.lstsq(design, rows[other, own], rcond=None)[0]
-    found[here] = fitted[: len(here)] + fitted[len(here) :].mean()
-    return found
-
-
 def cell_table(
     ind: Mapping[str, FloatArray], scores: Mapping[str, FloatArray], shift: ShiftGrid
 ) -> pd.DataFrame:
@@ -155,29 +141,16 @@ def maps(cells: pd.DataFrame, column: str) -> dict[str, FloatArray]:
     }
 
 
-def curve_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """Returns a row for each detector, metric, axis and level (from 1): the mean over the other axis."""
-    rows = [
-        (name, metric, axis, level, value)
-        for name in dict.fromkeys(cells["detector"])
-        for metric in METRICS
-        for axis in AXES
-        for level, value in enumerate(along(maps(cells, metric)[name], axis), start=1)
-    ]
-    return pd.DataFrame(rows, columns=["detector", "metric", "axis", "level", "value"])
-
-
 def trend_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """Returns correlation and sensitivity (points a level) by axis, "_fitted" by `effects` (eqs. 5, 6)."""
+    """Returns correlation and sensitivity (points a level) along either axis (eqs. 5, 6)."""
     rows = []
     for metric in METRICS:
         for name, found in maps(cells, metric).items():
             row: dict[str, str | float] = {"detector": name}
-            for ending, levels in (("", along), ("_fitted", effects)):
-                for axis in AXES:
-                    values = levels(found, axis)
-                    row[f"{axis}_correlation{ending}"] = correlation(values)
-                    row[f"{axis}_sensitivity{ending}"] = 100 * sensitivity(values)
+            for axis in AXES:
+                values = along(found, axis)
+                row[f"{axis}_correlation"] = correlation(values)
+                row[f"{axis}_sensitivity"] = 100 * sensitivity(values)
             rows.append(row | {"metric": metric})
     return pd.DataFrame(rows)
 

@@ -45,6 +45,8 @@ IND = "ind"
 """Name of the set of ID images, which is in a grid under operations only, never unchanged."""
 IND_SHARE = 0.25
 """Share of a grid's images that are of the ID classes, if there are OOD sets too."""
+NONE = "none"
+"""The group that leaves images as they are, so that natural ones stand alone in the grid, as in the paper."""
 _PART = 32  # smallest number of images of an operation at a strength
 _NATURAL = 40  # number of a grid's images for each image of a natural family
 _SHARD = 4000  # approximate number of images of a rendering
@@ -52,18 +54,32 @@ _SHARD = 4000  # approximate number of images of a rendering
 
 @dataclass(frozen=True)
 class Shifts:
-    """The choice of a grid's shifted images, about `images` of them; OOD sets "" are the embedded ones."""
+    """The choice of a grid's shifted images, about `images` of them; OOD sets "" are the embedded ones.
+
+    The group "" is `NONE` for OOD sets of one's own. Those may be of `unseen shift generate`, in its cells.
+    """
 
     ood: str = ""
-    exclude: Sequence[str] = ()
-    only_ood: bool = False
-    group: str = "corruptions"
+    group: str = ""
     images: int = 20_000
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.group not in GROUPS:
-            raise UnusableInput(f"--group {self.group!r} is unknown; there are {', '.join(GROUPS)}")
+        if self.group not in ("", NONE, *GROUPS):
+            raise UnusableInput(f"--group {self.group!r} is unknown; there are {NONE}, {', '.join(GROUPS)}")
+        if self.generated and self.group:
+            raise UnusableInput(f"{self.ood} has the cells of a grid: leave --group out")
+
+    @property
+    def generated(self) -> bool:
+        """True for OOD sets of `unseen shift generate`."""
+        return bool(self.ood) and (Path(self.ood) / grid.PROMPTS_FILE).is_file()
+
+    @property
+    def operations(self) -> tuple[str, ...]:
+        """The names of the operations under which images are shifted, () for `NONE`."""
+        group = self.group or (NONE if self.ood else "corruptions")
+        return () if group == NONE else GROUPS[group]
 
 
 @dataclass(frozen=True)
@@ -93,28 +109,26 @@ class Joined:
         return lambda: np.concatenate([make() for make in made])
 
 
-def shifted(
-    known: Mapping[str, ImageSet], others: Mapping[str, ImageSet], images: int, group: str, seed: int
-) -> list[Joined]:
-    """Returns about `images` images: every set unchanged, and under operations at each of STRENGTHS."""
+def shifted(known: Mapping[str, ImageSet], others: Mapping[str, ImageSet], shifts: Shifts) -> list[Joined]:
+    """Returns the shifted images: every set unchanged, and under operations at each of STRENGTHS."""
     share = IND_SHARE if known and others else float(bool(known))
-    budgets = {name: images * share / len(known) for name in known}
-    budgets |= {name: images * (1 - share) / len(others) for name in others}
+    budgets = {name: shifts.images * share / len(known) for name in known}
+    budgets |= {name: shifts.images * (1 - share) / len(others) for name in others}
     if min(budgets.values()) < len(STRENGTHS):
-        raise UnusableInput(f"{images:,} shifted images of {len(budgets)} sets are too few: raise --images")
+        raise UnusableInput(f"{shifts.images:,} images of {len(budgets)} sets are too few: raise --images")
     found = []
     for name, images_of in {**known, **others}.items():
-        parts = _parts(images_of, name, budgets[name], group, seed)
+        parts = _parts(images_of, name, budgets[name], shifts)
         size = max(1, _SHARD // len(parts[0]))
         shards = enumerate(range(0, len(parts), size), start=1)
         found += [Joined(f"{name}_{number}", tuple(parts[at : at + size])) for number, at in shards]
     return found
 
 
-def _parts(base: ImageSet, name: str, budget: float, group: str, seed: int) -> list[FromRecipe]:
+def _parts(base: ImageSet, name: str, budget: float, shifts: Shifts) -> list[FromRecipe]:
     """Returns the set unchanged (except IND), then under each operation at each strength."""
-    rng = GRID_IMAGES(seed, name)
-    operations = rng.permutation(GROUPS[group]).tolist()
+    rng = GRID_IMAGES(shifts.seed, name)
+    operations = rng.permutation(shifts.operations).tolist()
     count = int(np.clip(budget // (_PART * len(STRENGTHS)), 1, len(operations)))
     steps: list[tuple[tuple[str, Params], ...]] = [
         ((operation, OPERATIONS[operation].draw_params(rng, strength)),)
@@ -131,35 +145,33 @@ def _parts(base: ImageSet, name: str, budget: float, group: str, seed: int) -> l
 
 
 def grid_images(sets: MixSets, shifts: Shifts) -> tuple[ImageSet, list[Joined]]:
-    """Returns the IND images, and the renderings of all shifted images."""
+    """Returns the IND images, and the renderings of all shifted images, none of the ID classes unchanged."""
     base = replace(sets.base, labels=None)
     order = GRID_HALVES(shifts.seed).permutation(len(base))
     ind, rest = (np.sort(half) for half in np.array_split(order, 2))
-    others = _ood_sets(sets, base, shifts)
-    known = {} if shifts.only_ood else {IND: base.take(rest, IND), **_natural(sets, shifts)}
-    renderings = shifted(known, others, shifts.images, shifts.group, shifts.seed)
-    return base.take(ind, IND), renderings
+    others, known = _ood_sets(sets, shifts), _natural(sets, shifts)
+    if shifts.operations:
+        known = {IND: base.take(rest, IND), **known}
+    if not known and not others:
+        raise UnusableInput("no OOD set is left to shift: name others by --ood")
+    return base.take(ind, IND), shifted(known, others, shifts)
 
 
-def _ood_sets(sets: MixSets, base: ImageSet, shifts: Shifts) -> Mapping[str, ImageSet]:
+def _ood_sets(sets: MixSets, shifts: Shifts) -> Mapping[str, ImageSet]:
     """Returns the OOD sets by name, without images that the competition has."""
-    classes, limit = sets.competition.classes, max(1, shifts.images // 10)
-    others = load_ood_sets(
-        shifts.ood, classes, fit=sets.fit, exclude=shifts.exclude, limit=limit, seed=shifts.seed
-    )
-    others = without_shared(others, (base, sets.reference, sets.train_ref))
-    if shifts.only_ood and not others:
-        raise UnusableInput("--only-ood: no OOD set is left to shift: exclude fewer, or name others by --ood")
-    return others
+    limit = max(1, shifts.images // 10)
+    others = load_ood_sets(shifts.ood, sets.competition.classes, sets.fit, limit=limit, seed=shifts.seed)
+    return without_shared(others, (sets.base, sets.reference, sets.train_ref))
 
 
 def _natural(sets: MixSets, shifts: Shifts) -> dict[str, ImageSet]:
     """Returns the natural families by name, if the competition's images are the embedded digits."""
-    if sets.competition.source != "glyphs" or tuple(sets.competition.classes) != CLASSES:
+    digits = sets.competition.source == "glyphs" and tuple(sets.competition.classes) == CLASSES
+    if shifts.generated or not digits:
         return {}
     count = 1 + shifts.images // _NATURAL
-    digits = {name: natural_set(name, count, shifts.seed, name, "meta_base") for name in NATURAL}
-    return {name: replace(images, labels=None) for name, images in digits.items()}
+    families = {name: natural_set(name, count, shifts.seed, name, "meta_base") for name in NATURAL}
+    return {name: replace(images, labels=None) for name, images in families.items()}
 
 
 def grid_study(
@@ -177,27 +189,25 @@ def grid_study(
     if classifier not in competition.classifiers:
         there = ", ".join(competition.classifiers)
         raise UnusableInput(f"--classifier {classifier!r} is unknown; there are {there}")
-    matrices = competition.out / "cache/laid"
-    pair = open_laid(
-        encoder, laid, classes=competition.classes, kept=matrices, seed=shifts.seed, device=device
-    )
     sets = MixSets(competition)
     scorer = DetectorSubject.open(sets, classifier, device=device, detectors=list(detectors or DETECTORS))
     ind, renderings = grid_images(sets, shifts)
-    degrees = measured_degrees(renderings, sets.train_ref, *pair, scorer.observer.cache, device)
-    levels = grid.ShiftGrid.of(degrees)
+    if shifts.generated:
+        levels = grid.ShiftGrid.of_folders([(each.name, len(each)) for each in renderings])
+    else:
+        kept = competition.out / "cache/laid"
+        pair = open_laid(
+            encoder, laid, classes=competition.classes, kept=kept, seed=shifts.seed, device=device
+        )
+        degrees = measured_degrees(renderings, sets.train_ref, *pair, scorer.observer.cache, device)
+        levels = grid.ShiftGrid.of(degrees)
     known = FromRecipe.whole(ind)
     scorer.observe([known, *renderings])
     scores = {
         name: np.concatenate([scorer.scores(name, each) for each in renderings]) for name in scorer.detectors
     }
     cells = grid.cell_table({name: scorer.scores(name, known) for name in scorer.detectors}, scores, levels)
-    tables = {
-        "cells": cells,
-        "curves": grid.curve_table(cells),
-        "edges": grid.edge_table(levels),
-        "trends": grid.trend_table(cells),
-    }
+    tables = {"cells": cells, "edges": grid.edge_table(levels), "trends": grid.trend_table(cells)}
     figures = {"counts": partial(counts_figure, levels.counts)}
     for metric in grid.METRICS:
         figures[f"map_{metric}"] = partial(maps_figure, cells, metric)

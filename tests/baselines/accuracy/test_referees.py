@@ -1,15 +1,13 @@
-"""Methods that hear a referee: agreement, FRAP and the fused voices against loops, grids and differences."""
+"""Methods that hear a referee: agreement and FRAP against loops and grids."""
 
 import numpy as np
 import pytest
 from observations import LOGITS, seen
-from scipy.optimize import approx_fprime
 from scipy.spatial.distance import jensenshannon
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 
 from baselines.accuracy.agreement import Agreement, agreement
 from baselines.accuracy.frap import divergence, fused_scores, referee_temperature, tempered
-from baselines.accuracy.fused import correctness_loss, learnt_weights
 from baselines.contract import conformance
 
 OWN = np.array([[2.0, 1, 0], [0, 3, 1], [1, 0, 5]])
@@ -66,43 +64,3 @@ def test_scores_are_fractions_on_adversarial_inputs(name):
     assert np.isfinite(scores).all()
     assert scores.min() >= 0
     assert scores.max() <= 1 + 1e-12
-
-
-def voices(n=3000, k=4, own=1.0, referee=1.0, seed=0):
-    """Two independent voices of so much skill about random labels, and whether the first is right."""
-    rng = np.random.default_rng(seed)
-    labels = rng.integers(k, size=n)
-    found = []
-    for skill in (own, referee):
-        points = rng.normal(size=(n, k))
-        points[np.arange(n), labels] += skill
-        found.append(log_softmax(skill * points, axis=1))
-    return np.array(found), found[0].argmax(axis=1) == labels
-
-
-def test_the_gradient_against_differences():
-    both, correct = voices(50)
-    tilt = np.array([0.3, -0.2, 0.0, 1.0])
-    for weights in (np.array([1.0, 0.5]), np.array([0.2, 2.0])):
-        value, gradient = correctness_loss(weights, both, correct, tilt)
-        near = approx_fprime(weights, lambda w: correctness_loss(w, both, correct, tilt)[0], 1e-6)
-        np.testing.assert_allclose(gradient, near, atol=1e-5)
-        p = both[0] * weights[0] + both[1] * weights[1] + tilt
-        p = np.exp(log_softmax(p, axis=1))[np.arange(50), both[0].argmax(axis=1)]
-        assert value == pytest.approx(-np.log(np.where(correct, p, 1 - p)).mean())
-
-
-def test_two_calibrated_voices_weigh_one_each():
-    pi = np.full(4, 0.25)
-    weights = learnt_weights([voices(seed=i) for i in range(4)], pi, np.array([1.0, 0.5]))
-    np.testing.assert_allclose(weights, [1, 1], atol=0.1)
-
-
-def test_a_referee_who_knows_nothing_weighs_nothing():
-    sets = []
-    for i in range(4):
-        both, correct = voices(seed=i)
-        noise = log_softmax(np.random.default_rng(9 + i).normal(size=both[0].shape), axis=1)
-        sets.append((np.array([both[0], noise]), correct))
-    weights = learnt_weights(sets, np.full(4, 0.25), np.array([1.0, 0.5]))
-    np.testing.assert_allclose(weights, [1, 0], atol=0.1)

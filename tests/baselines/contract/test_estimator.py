@@ -77,12 +77,6 @@ def test_what_cannot_be_predicted_is_told(predict, word):
         predict()
 
 
-@pytest.mark.parametrize("own", ["fit", "predict"])
-def test_fit_and_predict_are_no_methods_to_define(own):
-    with pytest.raises(TypeError, match="Own: a method defines _fit and _predict"):
-        type("Own", (Fixed,), {own: lambda self, given: given})
-
-
 class Reads(Estimator):
     needs = ("moments",)
     wants = ("referee",)
@@ -115,15 +109,6 @@ def test_a_field_that_is_not_declared_says_so_though_others_asked_for_it(field, 
     assert getattr(META.sets[0], field) is not None
     with pytest.raises(UnusableInput, match=rf"^{field} is not in needs: add needs = .*'{field}'\)$"):
         Reads(read).fit(META).predict(META.sets[:1])
-
-
-def test_a_parameter_under_another_name_is_told():
-    method = Fixed()
-    del method.value
-    with pytest.raises(
-        UnusableInput, match=r"^Fixed has no attribute 'value': in __init__, write self.value"
-    ):
-        method.get_params()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, logit
 
-from baselines.contract.regressors import EDGE, REGRESSORS, LogOddsRidge, log_odds, make_regressor
+from baselines.contract.regressors import EDGE, REGRESSORS, log_odds, log_odds_ridge, make_regressor
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.random((80, 2))
@@ -24,7 +24,7 @@ def test_ridge_solves_the_normal_equations_of_standardised_rows():
     z, t = (ROWS - mean) / scale, logit(np.clip(TARGETS, EDGE, 1 - EDGE))
     weights = np.linalg.solve(z.T @ z + alpha * np.eye(2), z.T @ (t - t.mean()))
     expected = expit((new - mean) / scale @ weights + t.mean())
-    np.testing.assert_allclose(LogOddsRidge(alpha).fit(ROWS, TARGETS).predict(new), expected, rtol=1e-9)
+    np.testing.assert_allclose(log_odds_ridge(alpha).fit(ROWS, TARGETS).predict(new), expected, rtol=1e-9)
 
 
 def test_lightgbm_fits_a_step_that_no_line_fits_and_is_constant_beyond_the_data():

@@ -10,21 +10,23 @@ from scipy.stats import pearsonr, spearmanr
 
 from baselines.contract.families import divided, folds, random_folds, subset
 from baselines.ood.ude import Ude
+from baselines.report.correlations import METHODS, SIZES, correlation
 from baselines.report.gscore import (
     DRAWS,
+    EASIEST,
     FLOOR,
     FOLDS,
-    METHODS,
-    SIZES,
     _spread,
     ablate,
-    correlation,
     deviations,
     make_table,
     write_table,
 )
+from starter.contest.ood.observe import MixSets
 from starter.observing.detectors.metrics import fpr
+from submission import make_id
 from submission.errors import UnusableInput
+from submission.scoring import read_targets
 
 META = gaussian_mixes(sets=40, n=400, share=(0.5, 0.5))
 SUBJECTS = {"net:msp:fpr95": META, "net:mls:fpr95": gaussian_mixes(sets=40, n=400, seed=1)}
@@ -188,6 +190,20 @@ def test_the_reference_may_be_small(tabled):
     found = tabled("fig10", {"net:msp:fpr95": META})
     assert found["size"].tolist() == [50, 100, 200, 500, 1000, 2000]
     assert (found.pearson > 0.8).all()
+
+
+def test_the_sets_that_are_told_best_are_shown_with_their_images(ood_contest):
+    frame, (_, plot) = ablate(ood_contest, "fig12")
+    mixes, targets = MixSets(ood_contest).mixes, read_targets(ood_contest, "train")
+    assert [*frame.subject.unique()] == [*ood_contest.subjects]
+    for subject, rows in frame.groupby("subject"):
+        own = pd.Series([targets[make_id(subject, mix.name)] for mix in mixes])
+        means = own.groupby([mix.ood_set for mix in mixes]).mean().to_dict()
+        best = sorted(means.values(), reverse=subject.endswith("auroc"))[:EASIEST]
+        assert rows.target.tolist() == pytest.approx(best)
+        assert [means[name] for name in rows.ood_set] == pytest.approx(best)
+    bars = write_table("fig12", frame, plot.parent / "bars")[1]
+    assert bars.read_bytes() != plot.read_bytes()
 
 
 def test_a_competition_is_ablated(ood_contest):

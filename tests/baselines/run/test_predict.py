@@ -101,11 +101,11 @@ def rows(competition):
 
 
 def test_a_run_is_a_line(competition):
-    log_run(competition, "stack", BASELINES["stack"], 4.25, 'first, "tried"\n')
+    log_run(competition, "gated", BASELINES["gated"], 4.25, 'first, "tried"\n')
     log_run(competition, "forest", Tabular(RandomForestRegressor(random_state=5)), math.nan)
     first, second = rows(competition)
     assert [*first] == ["time", "method", "parameters", "score", "note", "files", "kind", "set"]
-    assert (first["method"], first["score"], first["note"]) == ("stack", "4.2500", 'first, "tried"')
+    assert (first["method"], first["score"], first["note"]) == ("gated", "4.2500", 'first, "tried"')
     assert json.loads(first["parameters"]) == {"seed": 0}
     assert (first["kind"], second["kind"], second["set"]) == (
         "baseline",

@@ -15,7 +15,7 @@ from baselines import BASELINES, OOD_BASELINES
 from baselines.run.predict import predict
 from starter.contest import cluster as cluster_module
 from starter.contest.build import build
-from starter.contest.cluster import connected
+from starter.contest.cluster import connected, see
 from starter.observing.cache import Cache
 from starter.observing.sets import REFERENCES
 from submission import Competition, UnusableInput
@@ -58,6 +58,23 @@ def test_a_build_gives_the_same_files_though_a_worker_is_killed(workers, built, 
     build(root, settings(), SEED, cluster=workers)
     killer.join()
     assert_same(files_of(root), files_of(built.root.parent / "fresh"))
+
+
+def test_a_set_whose_workers_die_is_told_in_a_line_and_the_others_are_kept(contest, monkeypatch):
+    def deadly(work, action, classifier, part, name):
+        if name == "val_0002":  # as if it needed more memory than there is
+            os.kill(os.getpid(), signal.SIGKILL)
+        see(work, action, classifier, part, name)
+
+    shutil.rmtree(contest.root / "cache")
+    monkeypatch.setattr(cluster_module, "see", deadly)
+    monkeypatch.setitem(cluster_module.PATIENCE, "distributed.scheduler.allowed-failures", 0)
+    line = r"\d+ of \d+ tasks failed, all others .* val_0002: each worker died that began it: see [^\n]+$"
+    with connected("local:1") as cluster, pytest.raises(UnusableInput, match=line) as told:
+        cluster.observe(contest, (), ("val",))
+    lost = str(told.value).count("each worker died")
+    kept = len(list((contest.root / "cache/logits").iterdir())) - len(REFERENCES)
+    assert 0 < kept == len(contest.sets("val")) - lost
 
 
 def test_mixes_give_the_same_files(workers, ood_built, mix_settings, tmp_path):

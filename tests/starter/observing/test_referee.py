@@ -13,11 +13,12 @@ from starter.data.images.imageset import ImageSet
 from starter.data.sets.recipe import Recipe
 from starter.data.sets.rendering import FromRecipe
 from starter.models.classifiers import Classifier
+from starter.models.classifiers.linear import fit_linear
 from starter.models.classifiers.networks.small import SMALL_MEAN, SMALL_STD, Small
 from starter.models.encoders import ImageFunction
 from starter.observing.cache import Cache
 from starter.observing.observe import Observer, missing, observe_all, read
-from starter.observing.referee import BINS, Probe, Referee, calibration_error, fit_linear, packed_name
+from starter.observing.referee import BINS, Probe, Referee, calibration_error, packed_name
 from submission import UnusableInput
 
 RNG = np.random.default_rng(0)

@@ -70,19 +70,6 @@ def test_the_gain_on_the_first_detector_has_two_parts():
     assert parts.tolist() == pytest.approx(found.new_class.tolist())
 
 
-def test_intervals_tell_a_better_detector_from_the_same_one():
-    found = failure.differences_table({**DETECTORS, "same": scored()}, draws=60)
-    assert set(found.detector) == {"energy", "same"}
-    same, energy = (found[found.detector == name] for name in ("same", "energy"))
-    assert (same[["difference", "low", "high"]] == 0).all(axis=None)
-    assert ((energy.low < energy.difference) & (energy.difference < energy.high)).all()
-    told = energy[(energy.ind == "clean") & (energy.ood == "far") & (energy.goal == "failure")]
-    table = failure.TABLES["auroc"](DETECTORS)
-    at = table[(table.ind == "clean") & (table.ood == "far")].failure
-    assert told.difference.item() == pytest.approx(at.iloc[1] - at.iloc[0])
-    assert told.low.item() > 0
-
-
 def test_ranks_are_shares_of_ood_images_that_look_more_ood():
     ind = {"clean": (np.array([0.0, 1.0, 5.0]), np.array([True, True, False]))}
     msp = failure.Scored(ind, {"ood": np.array([1.0, 2.0, 3.0, 4.0])})
@@ -139,6 +126,4 @@ def test_lines_are_least_squares_with_their_intervals():
     assert near.slope_se == pytest.approx(np.sqrt(variance[1, 1]))
     half = 2.0484071 * np.sqrt(variance[0, 0])  # the t distribution's 97.5 % quantile, 28 degrees of freedom
     assert near.intercept_low == pytest.approx(coefficients[0] - half)
-    assert near.level == pytest.approx(coefficients @ [1, x.mean()])
-    assert near.level_high - near.level_low < near.intercept_high - near.intercept_low
-    assert failure.intercepts_table(frame[:2]).isna().to_numpy().sum() == 8
+    assert failure.intercepts_table(frame[:2]).isna().to_numpy().sum() == 5

@@ -20,16 +20,18 @@ def study(ood_built):
 
 
 def test_tables_are_written(study, tmp_path):
-    assert set(study.tables) == {*TABLES, "matched", "intercepts"}
+    assert set(study.tables) == {*TABLES, "contrasts", "zoom", "matched", "intercepts"}
     assert "new_class: IND against OOD images" in report_text(study.tables)
-    for path in study.write(tmp_path / "failure"):
-        assert len(pd.read_csv(path)) == len(study.tables[path.stem])
+    study.write(tmp_path)
+    for name, table in study.tables.items():
+        assert len(pd.read_csv(tmp_path / f"{name}.csv")) == len(table)
+    assert {path.name for path in tmp_path.glob("*.png")} == {"contrasts_tiny_energy.png", "zoom_tiny.png"}
 
 
 def test_clean_images_are_those_of_the_base(study, ood_built):
     rows = study.tables["auroc"]
     assert rows.columns.tolist() == ["classifier", "detector", "ind", "ood", "new_class", "failure"]
-    assert set(rows.ind) == {"clean", "corrupted"}
+    assert set(rows.ind) == {"clean", "corrupted", "nearer"}
     sets = MixSets(ood_built)
     view = DetectorSubject.open(sets, "tiny", detectors=["energy"])
     names = dict.fromkeys(mix.ood_set for mix in sets.mixes)
@@ -49,9 +51,9 @@ def test_sets_of_ones_own_are_a_kind(ood_built, tmp_path):
         folder.mkdir(parents=True, exist_ok=True)
         cv2.imwrite(str(folder / f"{len(list(folder.iterdir()))}.png"), image[..., ::-1])
     tables = failure_study(ood_built, ["mls", "msp"], shifted=[tmp_path / "mine"], images=30).tables
-    assert tables["rejected"].ind.tolist() == ["clean", "corrupted", "mine"] * 2
-    assert tables["rejected"].detector.tolist() == ["mls"] * 3 + ["msp"] * 3
-    assert set(tables["differences"].detector) == {"msp"}
+    assert tables["rejected"].ind.tolist() == ["clean", "corrupted", "nearer", "mine"] * 2
+    assert tables["rejected"].detector.tolist() == ["mls"] * 4 + ["msp"] * 4
+    assert set(tables["contrasts"].detector) == {"msp"}
     (tmp_path / "mine").rename(tmp_path / "clean")
     with pytest.raises(UnusableInput, match="'clean' already"):
         failure_study(ood_built, shifted=[tmp_path / "clean"], images=20)

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics import roc_auc_score
 
+from starter.data.sets.rendering import FromRecipe
 from starter.data.sources.glyphs.digits import CLASSES, glyph_splits
 from starter.models.classifiers import use_network
 from starter.observing.detectors import DETECTORS, Detector
-from starter.studies.sanity import SHIFTS, random_classifier, sanity, sanity_sets, sanity_text
+from starter.studies.sanity import GOALS, SHIFTS, random_classifier, sanity, sanity_sets, sanity_text
 from submission.errors import UnusableInput
 
 
@@ -55,9 +57,25 @@ def test_every_detector_set_and_initialisation_has_a_row(found, ood_folder):
 
 
 def test_a_detector_of_nothing_passes_and_one_without_finite_scores_is_nan(found):
-    np.testing.assert_allclose(found[found.detector == "chance"].auroc, 0.5)
-    assert found.loc[found.detector == "infinite", "auroc"].isna().all()
-    assert found.loc[found.detector != "infinite", "auroc"].between(0, 1).all()
+    chance = found[found.detector == "chance"]
+    np.testing.assert_allclose(chance.new_class, 0.5)
+    assert abs(chance.failure.mean() - 0.5) < 0.1
+    assert found.loc[found.detector == "infinite", GOALS].isna().all(axis=None)
+    assert found.loc[found.detector != "infinite", "new_class"].between(0, 1).all()
+
+
+def test_failure_detection_tells_correct_images_of_both_sets_from_all_others(ood_folder, found):
+    """Against scikit-learn, of a corrupted and of an OOD set, on the first network."""
+    splits, others = few(ood_folder)
+    network = random_classifier("small", splits.classes, 0, splits.reference)
+    ind = FromRecipe.whole(splits.test_base)
+    msp = found.query("detector == 'msp' and initialisation == 0").set_index("set").failure
+    for kind, rendering in (others[0], others[-1]):
+        logits = torch.cat([network(torch.cat([*each.chunks()]))[0] for each in (ind, rendering)])
+        known = ind.labels() if kind != "ood" else np.full(len(rendering), -1)
+        right = logits.argmax(1).numpy() == np.concatenate([ind.labels(), known])
+        expected = roc_auc_score(right, logits.softmax(1).amax(1).numpy())
+        assert msp[rendering.name] == pytest.approx(expected, abs=1e-6)
 
 
 def test_random_classifiers_come_from_their_seed_and_do_not_saturate(tmp_path, monkeypatch):
@@ -77,8 +95,9 @@ def test_random_classifiers_come_from_their_seed_and_do_not_saturate(tmp_path, m
 
 def test_the_table_gives_mean_and_deviation_over_initialisations(found):
     blur = found[(found.detector == "energy") & (found.kind == "blur")]
-    energy, table = blur.groupby("initialisation")["auroc"].mean(), sanity_text(found)
+    energy, table = blur.groupby("initialisation")["new_class"].mean(), sanity_text(found)
     row = next(line for line in table.splitlines() if line.startswith("energy"))
     assert f"{energy.mean():.2f} ± {energy.std(ddof=0):.2f}" in row
-    assert table.splitlines()[2].split() == ["kind", "noise", "blur", "ood"]
+    assert table.splitlines()[2].split() == ["new_class", "failure"]
+    assert table.splitlines()[3].split() == ["kind", *["noise", "blur", "ood"] * 2]
     assert "±" not in sanity_text(found[found.initialisation == 0])

@@ -87,8 +87,6 @@ LOGITS = ("--logits", "val.npy", "--labels", "val_labels.npy")
         ((*MODEL, "--resize", "bend"), "'--resize'"),
         ((*LOGITS, "--labels", "text.npy"), "text.npy holds 'cat', which is no named class: give --classes"),
         ((*LOGITS, "--labels", "none.npy"), "none.npy: cannot be read as a .npy file (No such file"),
-        ((*LOGITS, "--logits", "two"), "two: cannot be read as a .npy file"),
-        ((*LOGITS, "--probabilities"), "val.npy holds no probabilities"),
         ((*LOGITS, "--fail-below", "80"), "--fail-below is a fraction"),
         ((*LOGITS, "--state", "new.json"), "--state keeps what --fail-below counts: give both"),
         ((*LOGITS, "--features", "val.npy"), "features must be those of the labelled images, then of today"),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from naive import NAIVE, rain_layer
+from numba import njit
 from numpy.random import Generator, Philox
 from tape import Tape, photographs, planar
 
@@ -11,6 +12,7 @@ from starter.data.operations import GROUPS, OPERATIONS, new_operations
 from starter.data.operations.corruptions import CORRUPTIONS
 from starter.data.operations.default import TRANSFORMS
 from starter.data.operations.groups import GROUP_A, GROUP_B
+from starter.data.operations.kernels import kernel
 from starter.data.operations.natural import NATURAL
 from starter.data.operations.operation import TILE, Operation, Parameter, by_tiles, to_uint8
 
@@ -117,10 +119,14 @@ CASES = [
 def test_within_a_grey_level_of_the_naive_form(name, images, size):
     shown = images(40 if images is noise_images else 24, *size)
     result, drawn, tape = traced(name, shown)
+    equal = []
     for row, image in enumerate(shown):
         magnitudes = {key: values[row] for key, values in drawn.items()}
         expected = np.asarray(NAIVE[name](image, magnitudes, tape.replay(row)), dtype=float)
-        assert np.abs(result[row] - np.rint(expected.clip(0, 255))).max() <= 1, row
+        away = np.abs(result[row] - np.rint(expected.clip(0, 255)))
+        assert away.max() <= 1, row
+        equal.append((away == 0).mean())
+    assert np.mean(equal) > (0.95 if name == "soften" else 0.99), "each is rounded, and once"
 
 
 def test_rain_is_within_a_grey_level_a_layer_of_the_naive_form():
@@ -213,6 +219,16 @@ def test_params_are_drawn_with_a_strength_where_there_is_one_to_have():
     assert plain.draw_params(philox(), 0.1) == {"severity": 1}
     assert set(BLEND.optional) == {"strength"}
     assert plain.optional == {}
+
+
+def test_a_kernel_is_compiled_where_no_folder_can_be_written(monkeypatch):
+    def refusing(nogil, cache=False):
+        if cache:
+            raise RuntimeError("cannot cache function 'half': no locator available")
+        return njit(nogil=nogil)
+
+    monkeypatch.setattr("starter.data.operations.kernels.njit", refusing)
+    assert kernel(lambda x: x / 2)(3.0) == 1.5
 
 
 @pytest.mark.parametrize("n", [1, TILE, 2 * TILE + 7])

@@ -18,6 +18,7 @@ from starter.data.images.arrays import read_npz
 from starter.data.images.reading import Fit
 from starter.data.sets.mix import Mix, family
 from starter.data.wordnet.images import (
+    class_files,
     class_sets,
     even_shares,
     load_class_images,
@@ -59,6 +60,25 @@ def test_images_come_in_the_manifests_order_if_sizes_agree_or_one_is_chosen(root
     assert load_class_images(entries, root, Fit((16, 16))).images.shape == (7, 16, 16, 3)
 
 
+def test_a_selection_keeps_and_drops_images(root):
+    entries = [entry("zoo", "fox"), entry("zoo", "wolf"), entry("street", "car")]
+    whole = class_files(entries, root)
+    path, lines = root / "selection.csv", [f"zoo/{whole[0][1]},yes", f"zoo/{whole[0][3]},no"]
+    lines += [f"street/{whole[2][0]},no", "zoo/bear/none.png,no"]  # bears are not asked for
+    path.write_text("\n".join(["image,keep", *lines]))
+    assert class_files(entries, root) == [whole[0][1:2], whole[1], whole[2][1:]]
+    assert len(load_class_images(entries, root, Fit())) == 1 + 5 + 2
+    every = ",no\n".join(f"zoo/{file}" for file in whole[1])
+    for wrong, word in (
+        (f"{every},no", "keeps no image of zoo/wolf"),
+        ("zoo/fox/9.png,no", "no image zoo/fox/9.png"),
+        ("zoo/x,maybe", "yes or no, got 'maybe'"),
+    ):
+        path.write_text(f"image,keep\n{wrong}\n")
+        with pytest.raises(UnusableInput, match=word):
+            class_files(entries, root)
+
+
 def test_halves_are_balanced_and_share_no_image(root, tmp_path):
     entries = [entry("zoo", "fox", "near"), entry("zoo", "wolf", "near"), entry("zoo", "bear", "dropped")]
     entries += [entry("street", name, "ID") for name in ("car", "cab")]
@@ -81,6 +101,28 @@ def test_halves_are_balanced_and_share_no_image(root, tmp_path):
     assert few.splitlines()[1].startswith("test: 1 image")
     with pytest.raises(UnusableInput, match="of ID classes and of OOD classes are needed"):
         write_halves(unbalanced, images=root, out=tmp_path / "none")
+
+
+LABELS = "source,class,oodness,assignment\nparts,cat,0,\nparts,dog,0,\n"
+OWN = "zoo,fox,1,\nzoo,wolf,2,\nstreet,car,3,\n"
+COMPOSED = [
+    ("digits,digit,3,\n", "", ["parts 2 0 2 0", "digits 0 1 0 2"]),
+    ("zoo,fox,3,\nzoo,wolf,3,\nzoo,bear,0,dropped\n", "", ["parts 2 0 2 0", "zoo 0 2 0 2"]),
+    (OWN, "T1", ["parts 2 0 2 0", "zoo 1 1 2 3", "street 0 1 0 1"]),
+    (OWN, "T2", ["parts 1 0 1 0", "street 0 1 0 1"]),
+]
+"""A user's labels, as in FACETS' tables II, III (without classes that both have) and V: the validation half."""
+
+
+@pytest.mark.parametrize(("labels", "reading", "expected"), COMPOSED)
+def test_the_composition_is_that_of_the_users_labels(labels, reading, expected, root):
+    write_class_zip(root / "digits.zip", ("digit",), count=4)
+    (root / "mine.csv").write_text(LABELS + labels)
+    text = write_halves(root / "mine.csv", images=root, out=root / "out", id_up_to=reading)
+    found = pd.read_csv(root / "out/composition.csv")
+    assert "OOD_classes" in text
+    rows = [" ".join(map(str, row[1:])) for row in found[found.half == "validation"].to_numpy()]
+    assert rows == expected
 
 
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=8), st.integers(0, 100))

@@ -143,6 +143,8 @@ def test_what_is_left_open_is_chosen_and_what_this_cpu_would_emulate_refused(mon
     ):
         with pytest.raises(UnusableInput, match=message):
             chosen(asked, precision, "cpu")
+    with pytest.raises(UnusableInput, match="engine openvino: openvino is for CPUs, not for cuda: leave it"):
+        chosen("openvino", "", "cuda")
 
 
 @pytest.mark.parametrize(("capability", "expected"), [((7, 5), "IEEE"), ((9, 0), "TF32")])
@@ -165,5 +167,7 @@ def test_gpus_and_machines_without_it_compute_in_pytorch_and_are_told(monkeypatc
     for _ in range(2):
         tell_differences("openvino", "float16", "cpu")
     one, other = capsys.readouterr().err.splitlines()
-    assert one.startswith("openvino is for CPUs: torch computes in float32 instead of openvino in float32")
+    assert one.startswith(
+        "openvino is for CPUs, not for cuda: torch computes in float32 instead of openvino in float32"
+    )
     assert other.endswith("instead of openvino in float16; logits may differ by 1 % of the largest")

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+import safetensors.numpy
 import torch
 from numpy.testing import assert_array_equal
 
@@ -64,12 +65,24 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(source, tmp_path, mon
     assert half.read_bytes() == whole.read_bytes()
 
 
+def test_a_head_alone_leaves_the_other_layers_as_they_are(source, tmp_path):
+    body, headed = tmp_path / "body.safetensors", tmp_path / "headed.safetensors"
+    train(asked("glyphs", epochs=1), body, "cpu")
+    told = train(asked(source, start=str(body), head_alone=True), headed, "cpu")
+    assert float(re.search(r"([0-9.]+) %", told)[1]) > 90
+    before, after = (safetensors.numpy.load_file(path) for path in (body, headed))
+    assert (len(before["fc.weight"]), len(after["fc.weight"])) == (10, 2)
+    for name in set(before) - {"fc.weight", "fc.bias"}:
+        assert_array_equal(before[name], after[name], err_msg=name)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"arch": "resnet57"}, "arch 'resnet57' is unknown; there are .*, and timm:NET, tor"),
         ({"skip_unreadable": float("nan"), "epochs": 0}, "epochs must lie in .*; skip_unreadable must"),
         ({"rate": float("inf")}, "rate must lie in"),
+        ({"head_alone": True}, "head_alone needs start"),
     ],
 )
 def test_settings_are_refused_all_at_once(changes, message):

@@ -2,9 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy.stats import linregress, pearsonr
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 from sklearn.neighbors import NearestNeighbors
@@ -16,9 +13,7 @@ from starter.studies.shift.grid import (
     along,
     cell_table,
     correlation,
-    curve_table,
     edge_table,
-    effects,
     kth_distance,
     maps,
     sensitivity,
@@ -103,34 +98,13 @@ def test_every_cell_against_scikit_learn(scored):
 def test_a_level_is_the_mean_over_the_other_axis_and_trends_are_scipys(scored):
     ind, scores, shift = scored
     cells = cell_table({"a": ind, "b": -ind}, {"a": scores, "b": -scores}, shift)
-    table, trends, curves = maps(cells, "auroc")["a"], trend_table(cells), curve_table(cells)
+    table, trends = maps(cells, "auroc")["a"], trend_table(cells)
     for axis, lines in (("semantic", table.T), ("covariate", table)):
         means = [np.mean([value for value in line if value == value]) for line in lines]
         assert along(table, axis) == pytest.approx(means)
         row = trends.query("detector == 'a' and metric == 'auroc'").iloc[0]
         assert row[f"{axis}_correlation"] == pytest.approx(pearsonr(range(LEVELS), means).statistic)
         assert row[f"{axis}_sensitivity"] == pytest.approx(100 * abs(linregress(range(LEVELS), means).slope))
-        assert row[f"{axis}_correlation_fitted"] == pytest.approx(correlation(effects(table, axis)))
-        curve = curves.query(f"detector == 'a' and metric == 'auroc' and axis == '{axis}'")
-        assert list(curve.value) == pytest.approx(means)
-        assert list(curve.level) == [*range(1, LEVELS + 1)]
-
-
-@given(arrays(np.float64, (4, 4), elements=st.floats(0, 1)))
-def test_fitted_levels_of_a_whole_map_are_its_means(found):
-    for axis in ("semantic", "covariate"):
-        assert effects(found, axis) == pytest.approx(along(found, axis), abs=1e-9)
-
-
-def test_fitted_levels_see_through_missing_cells():
-    semantic, covariate = np.meshgrid(np.arange(5), np.arange(5))
-    found = 0.9 + 0.1 * semantic - 0.3 * covariate
-    found[semantic > covariate] = np.nan
-    assert correlation(along(found, "semantic")) < 0
-    assert np.diff(effects(found, "semantic")) == pytest.approx(0.1)
-    assert np.diff(effects(found, "covariate")) == pytest.approx(-0.3)
-    apart = np.where(np.eye(4) > 0, 0.5, np.nan)  # no cell links the levels
-    assert np.isnan(effects(apart, "semantic")).all()
 
 
 def test_trends_leave_nan_out():

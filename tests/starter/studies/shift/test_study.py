@@ -1,5 +1,7 @@
 """A grid of a built competition: its images, its cells and its files, on a small scale; degrees of sets."""
 
+from pathlib import Path
+
 import cv2
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ from starter.observing.detectors.metrics import auroc
 from starter.observing.sets import PublicSets
 from starter.studies.shift.grid import shift_degrees
 from starter.studies.shift.study import Shifts, grid_images, grid_study, grid_text, measure_degrees
+from starter.studies.synis import Request, synis
 from submission import Competition, UnusableInput
 
 FEW = ("msp", "energy", "knn")
@@ -32,7 +35,8 @@ def arguments(tmp_path_factory):
 
 
 def study_of(built, ood_folder, shifts, arguments):
-    return grid_study(built, Shifts(**{"ood": str(ood_folder), "images": 1000, **shifts}), **arguments)
+    shifts = {"ood": str(ood_folder), "group": "corruptions", "images": 1000, **shifts}
+    return grid_study(built, Shifts(**shifts), **arguments)
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +44,8 @@ def study(built, arguments, ood_folder):
     return study_of(built, ood_folder, {}, arguments)
 
 
-def images_of(built, ood_folder, images=1000, **chosen):
-    return grid_images(MixSets(built), Shifts(ood=str(ood_folder), images=images, **chosen))
+def images_of(built, ood_folder, group="corruptions"):
+    return grid_images(MixSets(built), Shifts(ood=str(ood_folder), group=group, images=1000))
 
 
 def test_no_id_image_stands_on_both_sides(built, ood_folder):
@@ -52,12 +56,26 @@ def test_no_id_image_stands_on_both_sides(built, ood_folder):
     assert not set(ind.hashes()) & others
     assert {each.name for each in renderings} >= {"a_1_1", "stix_1", "g_1"}
     assert sum(map(len, renderings)) == pytest.approx(1000, rel=0.15)
-    alone = {each.name for each in images_of(built, ood_folder, 600, only_ood=True)[1]}
-    assert "a_1_1" in alone
-    assert not {"ind_1", "stix_1"} & alone
-    every = [each.name for each in ood_folder.iterdir()]
-    with pytest.raises(UnusableInput, match="no OOD set"):
-        images_of(built, ood_folder, only_ood=True, exclude=every)
+
+
+def test_natural_images_stand_alone_unless_a_group_is_named(built, ood_folder):
+    renderings = {each.name: each for each in images_of(built, ood_folder, "")[1]}
+    assert {part.recipe.ops[1:] for each in renderings.values() for part in each.parts} == {()}
+    assert {"a_1_1", "stix_1"} <= renderings.keys()
+    assert "ind_1" not in renderings
+    assert len(Shifts().operations) == 19
+    assert Shifts(group="none").operations == ()
+
+
+def test_generated_images_are_in_the_cells_of_their_prompts(built, arguments, tmp_path):
+    made = tmp_path / "made"
+    synis(made, Path(arguments["laid"]), Request(per_cell=2), encoder="laids:encoder")
+    cells = study_of(built, made, {"group": ""}, arguments).tables["cells"].query("detector == 'msp'")
+    folders = {each.name: len(list(each.iterdir())) for each in made.iterdir() if each.is_dir()}
+    counted = {f"s{row.semantic}_c{row.covariate}": row.images for row in cells.itertuples() if row.images}
+    assert counted == folders
+    with pytest.raises(UnusableInput, match="cells of a grid"):
+        Shifts(ood=str(made), group="a")
 
 
 def test_a_cell_is_what_its_images_score(built, study, ood_folder):
@@ -89,7 +107,7 @@ def test_everything_is_written_and_shown(study, tmp_path):
     figures = {
         f"{kind}_{metric}.png" for kind in ("map", "curve") for metric in ("auroc", "fpr95", "aupr-in")
     }
-    tables = {"cells.csv", "curves.csv", "edges.csv", "trends.csv"}
+    tables = {"cells.csv", "edges.csv", "trends.csv"}
     assert names == {path.name for path in tmp_path.iterdir()} == {*figures, *tables, "counts.png"}
     cells = pd.read_csv(tmp_path / "cells.csv")
     assert len(cells) == len(FEW) * 64
@@ -111,7 +129,6 @@ def test_the_second_run_reads_the_cache(built, study, arguments, ood_folder, mon
     [
         ({"group": "z"}, {}, "z.*corruptions"),
         ({"ood": "nowhere"}, {}, "nowhere"),
-        ({"exclude": ("zebra",)}, {}, "zebra"),
         ({"images": 3}, {}, "too few"),
         ({}, {"classifier": "huge"}, "huge.*tiny"),
         ({}, {"detectors": ("psm",)}, "psm.*msp"),
