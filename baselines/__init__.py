@@ -20,7 +20,6 @@ from baselines.accuracy.mano import Mano
 from baselines.accuracy.mde import mde
 from baselines.accuracy.nuclear import nuclear
 from baselines.accuracy.priors import LabelShift
-from baselines.accuracy.projnorm import ProjNorm
 from baselines.accuracy.rotation import rotation
 from baselines.accuracy.softmaxcorr import softmaxcorr
 from baselines.accuracy.suitability import Suitability
@@ -69,7 +68,6 @@ BASELINES: dict[str, Estimator] = {
     "agreement": Agreement(),
     "frap": Direct(frap, needs=("referee",)),
     "suitability": Suitability(),
-    "projnorm": ProjNorm(),
     "gated": Gated(),
 }
 """Methods of the accuracy track by name."""

@@ -36,7 +36,7 @@ DEFAULT = {
     ),
 }
 """Methods that run if none is named, by track."""
-SLOW = ("ora-a", "ora-b", "syp", "projnorm")
+SLOW = ("ora-a", "ora-b", "syp")
 """Methods that train for minutes to hours per classifier: they run if they are named."""
 
 
