@@ -2,7 +2,7 @@
 
 What a constant, the true values and the methods in ``submissions/`` explain is taken away, so that teams that
 hand in a method of the kit, or a blend of several, are not alike. What is left of copies points in one
-direction, also if they are blended or scaled (benchmarks/attacks/pooling.py measures it).
+direction, also if they are blended or scaled.
 """
 
 import itertools

@@ -27,7 +27,7 @@ KINDS: dict[str, type] = {kind.__name__: kind for kind in (Moments, Observation,
 UNREADABLE = (SafetensorError, OSError, LookupError, TypeError, ValueError, AttributeError, RuntimeError)
 """What a file of other content makes the readers of safetensors, JSON and torch raise."""
 State = Mapping[str, object]
-"""State of a method: numbers, text, arrays, tensors, KINDS, modules of PyTorch; lists, tuples, dicts of these."""
+"""State of a method: numbers, text, arrays, tensors, KINDS, modules; lists, tuples and dicts of these."""
 
 
 def write_saved(path: Path, method: str, parameters: State, state: State) -> None:

@@ -3,10 +3,7 @@
 import random
 import subprocess
 import sys
-import tempfile
-from argparse import ArgumentParser, Namespace, RawTextHelpFormatter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from argparse import ArgumentParser, RawTextHelpFormatter
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
@@ -79,15 +76,6 @@ def real(root: Path) -> tuple[FloatArray, dict[str, FloatArray]]:
 def parser(about: str) -> ArgumentParser:
     """Returns a parser of options that shows a script's first lines."""
     return ArgumentParser(description=about, formatter_class=RawTextHelpFormatter)
-
-
-@contextmanager
-def kept(options: ArgumentParser) -> Iterator[tuple[Path, Namespace]]:
-    """Parse the options; yield DIR, or a folder that is removed at the end, and the others."""
-    options.add_argument("dir", nargs="?", type=Path, help="folder to keep the competition in")
-    given = options.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        yield given.dir or Path(name) / "contest", given
 
 
 def handed_in(competition: Competition, path: Path, seed: int) -> Path:

@@ -1,6 +1,6 @@
 """The error about public labels that submissions leave, by their number: what `--total-limit` protects.
 
-python benchmarks/attacks/feedback.py [DIR] [--sets 30]
+python benchmarks/attacks/feedback.py DIR [--sets 30]
 
 DIR keeps a competition of embedded digits with the predictions of the kit's methods, made in some minutes.
 A team has them all, starts from `gated`, and takes its errors for a sum of a constant, the other methods'
@@ -11,9 +11,10 @@ that 30 % are public. Exit code 1 if `build` prints other figures, by more than 
 """
 
 import sys
+from pathlib import Path
 
 import numpy as np
-from contest import kept, parser, real
+from contest import parser, real
 
 from leaderboard.feedback import error_left
 from submission.arrays import BoolArray, FloatArray
@@ -88,9 +89,10 @@ def shares_left(
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("--sets", type=int, default=30, help="number of public sets, at most 60")
-    with kept(options) as (root, given):
-        sets = given.sets
-        truth, methods = real(root)
+    options.add_argument("dir", type=Path, metavar="DIR")
+    given = options.parse_args()
+    sets = given.sets
+    truth, methods = real(given.dir)
     print(f"share of the error about {sets} public labels that submissions leave")
     apart = 0.0
     for known in (True, False):

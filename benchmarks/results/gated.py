@@ -14,7 +14,6 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +46,7 @@ CHOSEN = (
 TESTED = ("imagenet_one_each", "imagenette_dog_truck", "pacs_photo")
 DRAWN = ("pacs_cartoon", "stylised_shapes")
 N, CLEAN = 500, 6000
-SMALL, LARGE, DRAWS = 50, 10_000, 4
+SMALL, DRAWS = 50, 4
 """Images of the sets of --shapes, and samples that are drawn of a set of 500."""
 WIDE: dict[str, Any] = {"ops_per_set": (0, 3), "prior_share": 0.3, "weak_share": 0.5}
 ALONE = " without a referee"
@@ -78,14 +77,14 @@ def wide(splits: Splits, seed: int, count: int, prefix: str) -> Iterator[Made]:
             yield recipe.name, recipe.families, recipe.render(base)
 
 
-def corrupted(whole: ImageSet, seed: int, few: bool = False, n: int = N) -> Iterator[Made]:
+def corrupted(whole: ImageSet, seed: int, few: bool = False) -> Iterator[Made]:
     """Images, of all or of two to four classes, under each operation that no meta-train group has."""
     for number, name in enumerate(new_operations("default+a+b")):
         rng, base = np.random.default_rng([6, seed, number]), whole
         params = OPERATIONS[name].draw_params(rng, 1.0)
         if few:
             base = base.take(np.flatnonzero(np.isin(base.truth, rng.permutation(10)[: rng.integers(2, 5)])))
-        sample = ("sample", {"n": min(n, len(base))})
+        sample = ("sample", {"n": min(N, len(base))})
         recipe = Recipe(f"{name}-few" if few else name, int(rng.integers(2**31)), (sample, (name, params)))
         yield recipe.name, recipe.families, recipe.render(base)
 
@@ -113,9 +112,6 @@ def made(part: str, splits: Splits, seed: int) -> Iterator[Made]:
         yield from wide(splits, seed, 4, "t")
     elif part in ("corrupted", "few"):
         yield from corrupted(splits.test_base, seed, part == "few")
-    elif part == "large":
-        tested = splits.reference, splits.meta_base, splits.val_base, splits.test_base
-        yield from islice(corrupted(ImageSet.joined("", tested), seed, n=LARGE), 2, None, 6)
     elif part == "distorted":
         yield from distorted(seed)
     else:
@@ -281,7 +277,6 @@ def even(labels: IntArray, rng: np.random.Generator) -> IntArray:
 
 SHAPES: dict[str, tuple[tuple[str, ...], Draw | None]] = {
     f"{SMALL} images": (("natural", "corrupted"), small),
-    f"{LARGE:,} images": (("large",), None),
     "Dirichlet shares": (("corrupted",), uneven),
     "equal shares": (("natural",), even),
     "newly corrupted": (("distorted",), None),
@@ -319,7 +314,7 @@ def of_seeds(lines: pd.DataFrame, measure: Callable[[pd.Series], float]) -> floa
 
 
 def tables(lines: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
-    """RMSE by kind, the mean over seeds; of photographs the median error too; and errors on natural sets."""
+    """RMSE by kind, the mean over seeds; of photographs the median error too."""
     by_kind = []
     for method in METHODS:
         row: dict[str, Any] = {"method": method}
@@ -329,12 +324,7 @@ def tables(lines: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
             if kind == "photographs":
                 row["median"] = of_seeds(mine, lambda errors: float(errors.abs().median()))
         by_kind.append(row)
-    means = lines.groupby(["set", "method"]).error.mean()
-    by_set = [
-        {"set": name, **{method: float(means[name, method]) for method in SHAPED}}
-        for name in (*CHOSEN, *TESTED, *DRAWN)
-    ]
-    return {"rmse": by_kind, "natural": by_set}
+    return {"rmse": by_kind}
 
 
 def main() -> None:
@@ -342,7 +332,7 @@ def main() -> None:
     parser = real.parser(__doc__)
     parser.add_argument("--classifier", default="resnet56")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--shapes", action="store_true", help="small and large sets, and two classes")
+    parser.add_argument("--shapes", action="store_true", help="small sets, other shares, two classes")
     given = parser.parse_args()
     real.require("natural.zip", "natural_more.zip", f"weights/{given.classifier}.safetensors", referee=True)
     measure, summary = (shaped, shapes) if given.shapes else (errors, tables)

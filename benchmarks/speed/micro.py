@@ -85,15 +85,6 @@ def methods(small: bool) -> Iterator[tuple[str, str]]:
     yield "methods, 1,000 classes, 2,048 features: s a set of 1,000, where .05 or more", slow(found, 0.05, 2)
 
 
-def fitting(small: bool) -> Iterator[tuple[str, str]]:
-    """Seconds to fit each method to observed sets, and to predict as many."""
-    meta, found = made_up(10, 64, 500, 12 if small else 120), {}
-    for name, method in methods_of("accuracy").items():
-        if name not in SLOW:
-            found[name] = seconds(lambda method=method: clone(method).fit(meta).predict(meta.sets))
-    yield "fit to 120 sets of 500 and predict them, 10 classes: s, where 1 or more", slow(found, 1, 1)
-
-
 def training(small: bool) -> Iterator[tuple[str, str]]:
     """Share of a matrix product's rate that the oracles' gradients reach, and autograd's time."""
     rows, square, table = 1000 if small else 10_000, torch.rand(1024, 1024), torch.rand(50_000, 8)
@@ -110,7 +101,7 @@ def training(small: bool) -> Iterator[tuple[str, str]]:
         yield f"{what}; share of a matrix product's; autograd's time / theirs", figure
 
 
-MEASURES = {"methods": methods, "fitting": fitting, "training": training}
+MEASURES = {"methods": methods, "training": training}
 
 
 def main() -> None:

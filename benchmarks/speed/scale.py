@@ -3,9 +3,7 @@
     OMP_NUM_THREADS=1 python benchmarks/speed/scale.py NAME [--small] [--write]
 
 NAME is one of
-demo          `unseen demo` of both tracks in a fresh folder.
 observe       building and observing a set over bare forward passes of as many images, in rounds by turns.
-growth        builds of 10, 100 and 1,000 small sets in one process and on local workers.
 pipeline      observing sets beside a stand-in for a GPU, over the rate of its bare passes, by the clock.
 methods       fitting the default methods that read what a build observes to up to 1,000 sets, of up to 10,000
               images whose logits and moments are drawn, and predicting a tenth as many; of two networks.
@@ -33,15 +31,11 @@ from sklearn.base import clone
 
 from baselines import Estimator
 from baselines.contract.families import subset
-from starter.contest.accuracy.settings import AccuracySettings
-from starter.contest.build import build
-from starter.contest.cluster import connected
 from starter.contest.tracks import TRACKS
 from starter.data.images.imageset import ImageSet
 from starter.data.sets.recipe import CHUNK, draw_recipes
 from starter.data.sets.rendering import FromRecipe
-from starter.data.sources.glyphs.digits import CLASSES
-from starter.models.classifiers import ARCHITECTURES, Classifier, new_network, save_classifier
+from starter.models.classifiers import ARCHITECTURES, Classifier
 from starter.observing.cache import Cache
 from starter.observing.image_stats import image_stats
 from starter.observing.observation import Lazy, MetaTrain, Moments, Observation, Source
@@ -89,14 +83,6 @@ def clocked(work: Callable[[], Any], clock: Callable[[], float] = time.process_t
     return found, clock() - start
 
 
-def demo(small: bool) -> Figures:
-    for track in ("accuracy", "ood"):
-        with tempfile.TemporaryDirectory() as folder:
-            took = used("-m", "unseen", "demo", "--track", track, folder=Path(folder))
-        figure = f"{took.processor:.0f} s; {took.memory:.2f} GB"
-        yield f"`unseen demo --track {track}`, processor time; most memory", figure
-
-
 def passes(batches: Sequence[torch.Tensor], classifier: Classifier) -> None:
     """Forward passes of batches that lie ready and nothing else."""
     with torch.inference_mode():
@@ -131,37 +117,6 @@ def observing(small: bool) -> Figures:
         gain = statistics.median(turn["torch", "bare"] / turn["openvino", "all"] for turn in turns)
         what = "images a second: build and observe by openvino / bare forward passes of torch"
         yield f"{what}, {arch}, float32", f"{gain:.2f}"
-
-
-def settings(sets: int, folder: Path) -> AccuracySettings:
-    """Sets of 20 images for an untrained `small` on the embedded data."""
-    test = max(2, sets // 10)
-    counts: Any = {"train_sets": sets - test, "val_sets": 0, "test_sets": test, "set_size": 20}
-    path = folder / "untrained.safetensors"
-    untrained = Classifier("small", "small", new_network("small", len(CLASSES)), CLASSES, *MIDDLE)
-    save_classifier(untrained, path)
-    return AccuracySettings(classifiers=(f"untrained={path}",), **counts)
-
-
-def arm(where: str, sets: int) -> None:
-    """Build once; print seconds of this process and of each worker."""
-    computed = [0.0]
-    with tempfile.TemporaryDirectory() as name, connected(None if where == "none" else where) as workers:
-        folder = Path(name)
-        build(folder / "contest", settings(sets, folder), 1, cluster=workers)
-        if workers:
-            computed = list(workers.client.run(time.process_time).values())
-    print(json.dumps([time.process_time(), *computed]))
-
-
-def growth(small: bool) -> Iterator[dict[str, object]]:
-    ways = {"none": "one process", "local:2": "two workers", "local:4": "four workers"}
-    for where in ["none"] if small else ways:
-        for sets in (10,) if small else (10, 100, 1000):
-            took = used(__file__, "arm", where, sets)
-            client, *workers = json.loads(took.text.splitlines()[-1])
-            computed = client + max(workers)
-            yield {"where": ways[where], "sets": sets, "computed, s": computed, "memory, GB": took.memory}
 
 
 @dataclass
@@ -263,9 +218,8 @@ def of_methods(small: bool) -> Iterator[dict[str, object]]:
             yield line | {f"{name}, s": seconds[name] for name in slowest} | {"memory, GB": took.memory}
 
 
-FIGURES = {"demo": demo, "observe": observing}
+FIGURES = {"observe": observing}
 TABLES = {
-    "growth": (growth, "speed-growth"),
     "pipeline": (pipeline, "scaling-pipeline"),
     "methods": (of_methods, "scaling-methods"),
 }
@@ -273,8 +227,6 @@ TABLES = {
 
 def main() -> None:
     """Measure and print."""
-    if sys.argv[1:2] == ["arm"]:
-        return arm(sys.argv[2], int(sys.argv[3]))
     if sys.argv[1:2] == ["fit"]:
         return fit(int(sys.argv[2]), int(sys.argv[3]))
     parser = real.parser(__doc__, folder=False)
