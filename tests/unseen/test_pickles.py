@@ -78,7 +78,7 @@ def test_estimates_and_scores_can_be_pickled():
     estimation = unseen.estimate(logits, labels, {"a": logits[:100], "b": logits[100:]})
     assert again(estimation).to_json() == estimation.to_json()
     assert again(estimation).html() == estimation.html()
-    score = unseen.Score(3.0, 2.0, 0.5, 48)
+    score = unseen.Score(3.0, 2.0, 0.5, 48, 0.25)
     assert again(score) == score
     error = unseen.InvalidSubmission("a.csv", ["line 2: no number"], "not recorded")
     assert (str(again(error)), again(error).problems) == (str(error), error.problems)
