@@ -33,6 +33,8 @@ POWER = 0.8
 """Probability with which a difference that counts as resolvable is found."""
 UNEQUAL = 0.8
 """Share of families, below which it is said how many equal ones count for as much."""
+OTHER_SCALE = 5.0
+"""How many times the others' largest score a system's is, for a remark on its scale."""
 
 
 def compare(scores: Path, *, families: str = "", lower: bool = False, as_json: bool = False) -> str:
@@ -152,7 +154,7 @@ class Ranked:
             said.append(
                 f"Missing scores: {missing}. Means are over a system's items, tests over those of both."
             )
-        return [*said, *self._identical()]
+        return [*said, *self._identical(), *self._other_scales()]
 
     def _identical(self) -> list[str]:
         """Returns sentences about systems with the same scores."""
@@ -160,6 +162,17 @@ class Ranked:
         for name, row in zip(self.names, self.values, strict=True):
             alike.setdefault(row.tobytes(), []).append(harmless(name))
         return [f"{', '.join(names)} are identical." for names in alike.values() if len(names) > 1]
+
+    def _other_scales(self) -> list[str]:
+        """Returns sentences about systems whose scores are far larger than most others'."""
+        largest = np.nanmax(np.abs(self.values), axis=1)
+        usual = float(np.median(largest))
+        return [
+            f"Scores of {harmless(name)} reach {cell(size, 2)}, others' {cell(usual, 2)}: is it a system, in "
+            "the same unit? Leave other columns out of the file."
+            for name, size in zip(self.names, largest.tolist(), strict=True)
+            if size > OTHER_SCALE * usual
+        ]
 
     def _reach(self) -> str:
         """Returns the difference that is found if all pairs are compared, in words."""

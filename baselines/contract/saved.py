@@ -27,7 +27,8 @@ KINDS: dict[str, type] = {kind.__name__: kind for kind in (Moments, Observation,
 UNREADABLE = (SafetensorError, OSError, LookupError, TypeError, ValueError, AttributeError, RuntimeError)
 """What a file of other content makes the readers of safetensors, JSON and torch raise."""
 State = Mapping[str, object]
-"""State of a method: numbers, text, arrays, tensors, KINDS, modules; lists, tuples and dicts of these."""
+"""State of a method: numbers, text, arrays, tensors, KINDS, modules of PyTorch and classifiers; lists, tuples
+and dicts of these."""
 
 
 def write_saved(path: Path, method: str, parameters: State, state: State) -> None:
@@ -87,13 +88,17 @@ def _packed(value: object, where: str, arrays: dict[str, NDArray[Any]]) -> objec
 
 
 def _taken_apart(value: object) -> tuple[str, object] | None:
-    """Returns the kind of a tensor, module or one of KINDS, and its parts; None for all else."""
+    """Returns the kind of a tensor, module, classifier or one of KINDS, and its parts; None for all else."""
     from torch import Tensor, nn
+
+    from starter.models.classifiers import Classifier, parts_of
 
     if isinstance(value, Tensor):
         return "Tensor", value.detach().cpu().numpy()
     if isinstance(value, nn.Module):
         return "Module", _module_parts(value)
+    if isinstance(value, Classifier):
+        return "Classifier", parts_of(value)
     if is_dataclass(value) and type(value).__name__ in KINDS:
         parts = {each.name: getattr(value, each.name) for each in fields(value)}
         return type(value).__name__, {name: part for name, part in parts.items() if not callable(part)}
@@ -118,7 +123,10 @@ def _put_together(kind: str, parts: Any) -> object:
     """Returns what `_taken_apart` took apart."""
     from torch import from_numpy
 
-    made: dict[str, Callable[[Any], object]] = {"Tensor": from_numpy, "Module": _module_of}
+    from starter.models.classifiers import classifier_of
+
+    made: dict[str, Callable[[Any], object]]
+    made = {"Tensor": from_numpy, "Module": _module_of, "Classifier": classifier_of}
     return made[kind](parts) if kind in made else KINDS[kind](**parts)
 
 

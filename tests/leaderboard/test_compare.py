@@ -233,6 +233,13 @@ def test_perfect_systems_have_an_interval_and_identical_ones_are_called_so(tmp_p
     assert "would be found" not in said
 
 
+def test_a_column_on_another_scale_is_remarked_on(tmp_path):
+    scores = np.random.default_rng(0).integers(2, size=(40, 3))
+    scores[:, 2] = np.arange(40) % 10
+    _, said = as_json(written(tmp_path / "x.csv", scores))
+    assert "Scores of c reach 9.00, others' 1.00: is it a system" in said
+
+
 def test_many_systems_are_compared_in_seconds(tmp_path):
     rng, count = np.random.default_rng(6), 120
     scores = rng.normal(size=(300, 1)) + np.linspace(-1, 1, count) + rng.normal(size=(300, count))

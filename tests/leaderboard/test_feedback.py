@@ -4,8 +4,8 @@ import pytest
 from large import large_competition, noisy
 from rules import with_fields, with_rules
 
+from leaderboard.audit import audit
 from leaderboard.feedback import error_left, price, sets_of
-from leaderboard.pooling import audit
 from leaderboard.publish import publish
 from leaderboard.submissions import submit
 from submission.predictions import write_predictions

@@ -144,9 +144,8 @@ def estimate(
     )
     if state and found.stream:
         found.stream.write(state)
-    if fail_below is not None and (alarm := found.alarm(fail_below, fail_on)):
-        echo(alarm, err=True)
-        raise Exit(1)
+    if fail_below is not None:
+        _end_with_alarm(found, fail_below, fail_on)
 
 
 def _check_limit(fail_below: float | None, state: Path | None) -> None:
@@ -155,6 +154,15 @@ def _check_limit(fail_below: float | None, state: Path | None) -> None:
         raise UnusableInput(f"--fail-below is a fraction, such as 0.8, got {fail_below:g}")
     if state and fail_below is None:
         raise UnusableInput("--state keeps what --fail-below counts: give both")
+
+
+def _end_with_alarm(found: "Estimation", limit: float, fail_on: str) -> None:
+    """End with exit code 1 for an alarm, and with 2 where no estimate can be trusted."""
+    if found.doubted:
+        raise UnusableInput(f"--fail-below cannot be judged: {found.warning}")
+    if alarm := found.alarm(limit, fail_on):
+        echo(alarm, err=True)
+        raise Exit(1)
 
 
 def _keep_labels(ask: Path, answers: Path | None) -> None:

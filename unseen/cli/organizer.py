@@ -265,7 +265,7 @@ def audit(competition: Contest, *, device: Device = "cpu", network: Network = []
 
     Example: unseen audit contest
     """
-    from leaderboard.pooling import audit as audit_submissions
+    from leaderboard.audit import audit as audit_submissions
     from starter.contest import audit as checks
 
     found = [*checks.audit(competition, device)]

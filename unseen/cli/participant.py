@@ -50,7 +50,8 @@ def demo(
         chosen["ora-a"].set_params(**DEMO_ORACLE)
     echo(f"Fits {len(chosen)} methods, and predicts the sets with each.")
     run(competition, chosen)
-    echo(f"{competition.describe()}\n\n{organizer_table(competition)}")
+    test_sets = f"on the {len(competition.sets('test'))} test sets, whose labels this demo has in private/"
+    echo(f"{competition.describe()}\n\nThe methods {test_sets}:\n{organizer_table(competition)}")
     if "ora-a" in chosen:
         echo(f"In this demo ora-a was trained for {DEMO_ORACLE['iterations']:,} iterations only.")
     echo(f"\nThe leaderboard: {publish(competition).html.resolve()}")

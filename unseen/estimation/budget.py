@@ -114,8 +114,8 @@ def read_answers(path: Path, estimates: Estimates, files: Files = NO_FILES) -> d
         if not problem and (seen.set_name, int(row)) in answers:
             problem = f"row {row} of {seen.set_name} is given twice"
         if not problem and label and label not in known:
-            example = f"such as {estimates.classes[0]} or 0"
-            problem = f"no class is called {label}: give a name or a number, {example}, or {NO_CLASS}"
+            example = " or ".join(dict.fromkeys((estimates.classes[0], "0")))
+            problem = f"no class is called {label}: give a class, such as {example}, or {NO_CLASS}"
         if problem:
             raise unusable(path, f"line {line}: {problem}")
         answers[seen.set_name, int(row)] = label

@@ -179,6 +179,11 @@ class Estimates:
             )
         return ""
 
+    @property
+    def doubted(self) -> bool:
+        """Whether there is a warning, and a set that no label of its own speaks for."""
+        return bool(self.warning) and not all(each.labels for each in self.sets)
+
     def _failed_side(self) -> str:
         """Returns on which side of their intervals both halves lie, "less" or "more"; "" if not both do."""
         if all(true < half.low for half, true in self.halves):

@@ -187,7 +187,7 @@ def estimate_seen(
     k = source.logits.shape[1]
     shares = (np.bincount(each, minlength=k) / len(labels) for each in (source.predicted, labels))
     pairs = exchanged_classes(source.predicted, labels, k)
-    return Estimation(
+    estimation = Estimation(
         accuracy=float((source.predicted == labels).mean()),
         images=len(labels),
         level=asked.level,
@@ -202,6 +202,13 @@ def estimate_seen(
         exchanged=tuple((fitted.classes[label], fitted.classes[meant]) for label, meant in pairs),
         notes=(*notes, *fitted.notes),
     )
+    return _without_verdicts(estimation) if estimation.warning else estimation
+
+
+def _without_verdicts(estimation: Estimation) -> Estimation:
+    """Returns the estimates where none can be trusted: no set is said to have fallen or not."""
+    sets = [replace(each, fallen="cannot tell", least=0.0, promised=False) for each in estimation.sets]
+    return replace(estimation, sets=tuple(sets))
 
 
 class Sample(NamedTuple):

@@ -4,11 +4,11 @@ import http.client
 import json
 import re
 import reprlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import safetensors.torch
 import torch
@@ -43,6 +43,7 @@ OFFICIAL = {
 SHOWN_PROBLEMS = 3
 
 Value = TypeVar("Value")
+_PARTS = ("name", "arch", "classes", "mean", "std", "precision", "device", "engine")
 
 
 class OtherClasses(UnusableInput):
@@ -199,6 +200,19 @@ def save_classifier(classifier: Classifier, path: Path) -> None:
         "classes": json.dumps(classifier.classes),
     }
     write_bytes(path, with_sorted_header(safetensors.torch.save(tensors, metadata)))
+
+
+def parts_of(classifier: Classifier) -> dict[str, object]:
+    """Returns a classifier's parts, its weights as arrays by name, for a file that also holds other data."""
+    state = {name: tensor.cpu().numpy() for name, tensor in classifier.network.state_dict().items()}
+    return {**{name: getattr(classifier, name) for name in _PARTS}, "state": state}
+
+
+def classifier_of(parts: Mapping[str, Any]) -> Classifier:
+    """Returns the classifier from its `parts_of`."""
+    network = new_network(parts["arch"], len(parts["classes"]))
+    network.load_state_dict({name: torch.from_numpy(values) for name, values in parts["state"].items()})
+    return Classifier(network=network, **{name: parts[name] for name in _PARTS})
 
 
 def headed(network: Network, arch: str, size: tuple[int, int] | None, classes: int) -> str:

@@ -9,7 +9,7 @@ from torch import nn
 
 from baselines import BASELINES, Estimator
 from baselines.contract.conformance import example_classifier, example_meta_train, example_observation
-from baselines.contract.saved import read_saved, write_saved
+from baselines.contract.saved import read_saved, reading, write_saved
 from starter.observing.observation import Source
 from submission.errors import UnusableInput
 
@@ -37,15 +37,17 @@ def test_plain_values_come_back_as_they_were(value, tmp_path):
 
 def test_arrays_and_observations_come_back_without_their_images(tmp_path):
     observation, labels = example_observation("a", 20, 2.0, seed=0)
-    source = Source(observation, labels, observation, np.ones((10, 16)), np.zeros(10), example_classifier())
-    write_saved(tmp_path / "m", "Method", {}, {"source": source})
-    back = read_saved(tmp_path / "m", "Method")[1]["source"]
+    classifier = example_classifier()
+    source = Source(observation, labels, observation, np.ones((10, 16)), np.zeros(10), classifier)
+    write_saved(tmp_path / "m", "Method", {}, {"source": source, "classifier": classifier})
+    own, back = read_saved(tmp_path / "m", "Method")[1].values()
     np.testing.assert_array_equal(back.observation.features, observation.features)
     assert back.observation.features.dtype == np.float16
     assert back.observation.views.keys() == observation.views.keys()
     assert back.observation.classifier == "example"
     assert back.observation.render is None
     assert back.classifier is None
+    assert own.digest == classifier.digest, "that has its weights"
 
 
 class Net(nn.Module):
@@ -87,6 +89,18 @@ def test_a_class_of_a_network_that_cannot_be_found_again_is_refused(tmp_path):
 
 def edit(path, there, instead):
     path.write_bytes(path.read_bytes().replace(there, instead))
+
+
+@pytest.mark.parametrize(
+    ("there", "instead", "word"),
+    [(b"cpu", b"cup", "device 'cup' cannot be used here"), (b"fc.weight", b"fd.weight", "fc.weight")],
+)
+def test_a_classifier_that_cannot_be_made_is_refused_in_one_line(there, instead, word, tmp_path):
+    write_saved(tmp_path / "m", "Method", {}, {"classifier": example_classifier()})
+    edit(tmp_path / "m", there, instead)
+    with pytest.raises(UnusableInput, match=word) as refused, reading(tmp_path / "m"):
+        read_saved(tmp_path / "m", "Method")
+    assert "\n" not in str(refused.value)
 
 
 def test_the_same_method_gives_the_same_bytes_with_its_parameters_and_a_path_may_be_text(tmp_path):

@@ -43,6 +43,10 @@ def test_a_job_can_go_by_the_exit_code(files):
     assert run(*files, "--fail-below", "0.8").code == 0
     result = run(*files, "noise.npy", "--fail-below", "0.8", check=False)
     assert (result.code, result.text.splitlines()[-1]) == (1, "below 80 % (likely): noise")
+    np.save("moved.npy", np.roll(np.load("val_labels.npy"), 1))
+    moved = ["moved.npy" if word == "val_labels.npy" else word for word in files]
+    result = run(*moved, "--fail-below", "0.1", check=False)
+    assert (result.code, "--fail-below cannot be judged: " in result.text) == (2, True)
 
 
 def test_a_job_counts_on_from_the_windows_of_the_job_before(files):

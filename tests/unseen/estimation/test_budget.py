@@ -101,7 +101,7 @@ def test_all_labels_give_the_accuracy_itself(found):
         ("today,one,,ant", "today has no row one"),
         ("today,1,2.png,ant", "row 1 of today is 1.png, not 2.png"),
         ("today,1,1.png,\ntoday,1,1.png,ant", "line 3: row 1 of today is given twice"),
-        ("'=harder,1,'-x.png,dog", "no class is called dog: give a name or a number"),
+        ("'=harder,1,'-x.png,dog", "no class is called dog: give a class, such as ant or 0, or none"),
         ("today,1,1.png,4", "no class is called 4"),
     ],
 )
