@@ -69,8 +69,8 @@ def submit(
         )
     keep_receipt(receipt_file(competition, receipt.number), {**facts, **vars(receipt)})
     if file.invalid is not None:
-        today = "" if competition.daily_limit is None else " today"
-        left = "" if receipt.left is None else f", {receipt.left:,} left{today}"
+        within = " today" if competition.total_limit is None else " within the limits"
+        left = "" if receipt.left is None else f", {receipt.left:,} left{within}"
         free = competition.free_invalid
         counted = "a team has ten invalid ones a day free" if free else f"invalid ones count too{left}"
         told = f"entered as submission {receipt.number}; {counted}"

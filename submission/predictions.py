@@ -53,7 +53,7 @@ def runs_table(root: Path) -> str:
         raise UnusableInput(f"{path} is missing: `unseen predict` and `unseen report` write it")
     lines = list(csv.DictReader(io.StringIO(read_text(path))))
     writers = {name: row for row in lines for name in json.loads(row["files"])}  # of a file, the last run
-    rows = [["method", "score", "time", "set", "wrote", "note"]]
+    rows = [["method", "val RMSE", "time", "set", "wrote", "note"]]
     for row in sorted(lines, key=lambda row: float(row["score"] or "inf")):
         wrote = next((name for name, writer in writers.items() if writer is row), "")
         score = cell(float(row["score"] or "nan"))

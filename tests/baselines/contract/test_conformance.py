@@ -115,6 +115,15 @@ def test_no_more_than_the_rules_is_asked_and_every_fit_is_of_a_fresh_clone(metho
     assert vars(method) == {}
 
 
+def test_a_random_draw_in_predict_is_called_one():
+    (problem,) = (
+        check.problem
+        for check in check_method(own(lambda _, seen: float(np.random.default_rng().random()))())
+        if check.rule == "one set at a time"
+    )
+    assert problem.startswith("two predictions of the same sets differ: does a network lack eval()")
+
+
 def test_a_check_is_one_line():
     line = str(next(check_method(own(lambda _, seen: 1 / 0)())))
     assert re.fullmatch(r"FAIL .*: ZeroDivisionError: division by zero \(test_conformance\.py:\d+\)", line)

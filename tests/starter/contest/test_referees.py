@@ -21,7 +21,7 @@ from starter.data.sets.rendering import FromRecipe
 from starter.data.sources.glyphs.digits import glyph_splits
 from starter.models.classifiers.networks import body
 from starter.models.encoders.choose import load_encoder
-from starter.observing.cache import Cache
+from starter.observing.cache import Cache, place_cache
 from starter.observing.observation import unmet
 from starter.observing.referee import Probe
 from starter.observing.referee_fit import (
@@ -134,17 +134,20 @@ def test_a_competition_names_neither_code_nor_files_that_are_read(copy, monkeypa
 
 
 def test_a_worker_of_a_cluster_asks_the_referee(copy, refereed, tmp_path):
-    """It makes what a single machine makes, from copies of public files in the cache."""
+    """It makes what a single machine makes."""
     pytest.importorskip("distributed", reason="needs the extra cluster")
-    from starter.contest.cluster import INPUTS, Work, see
+    from starter.contest.cluster import Work, see
 
     files = {file: digest for file, digest in copy.files.items() if ".seen." not in file}
-    shared, cache = with_fields(copy, files=files, root=tmp_path / "unseen here"), Cache(tmp_path / "cache")
-    for file, digest in files.items():
-        cache.write(f"{INPUTS}/{digest}", (copy.public / file).read_bytes())
-    work = Work("here", shared, str(cache.root), ("referee",), "cpu", (SPEC,))
-    see(work, "observe", "tiny", "train", "train_0002")
-    (entry,) = (cache.root / "referee").iterdir()
+    place_cache(copy.root, str(tmp_path / "cache"))
+    see(
+        Work("here", with_fields(copy, files=files), ("referee",), "cpu", (SPEC,)),
+        "observe",
+        "tiny",
+        "train",
+        "train_0002",
+    )
+    (entry,) = (tmp_path / "cache/referee").iterdir()
     looked = PublicSets(refereed).train[1]
     expected = open_referees(refereed)[0].load("referee", looked)["logits"]
     np.testing.assert_array_equal(load_file(entry)["logits"], expected)

@@ -41,7 +41,7 @@ def test_a_regressor_goes_from_check_to_predictions_under_names_of_its_own(folde
     table = Path("contest/report.csv").read_text()
     assert {line.split(",")[0] for line in table.splitlines()[1:]} == {"weak", "strong", "constant"}
     head, *lines = run("runs", "contest").text.splitlines()
-    assert head.split() == ["method", "score", "time", "set", "wrote", "note"]
+    assert head.split() == ["method", "val", "RMSE", "time", "set", "wrote", "note"]
     found = [line.split() for line in lines]
     rounded = {f"{float(line.split(',')[5]):.2f}" for line in table.splitlines()[1:]}
     assert {score for _, score, *_ in found} < rounded, "as in every table"
