@@ -111,7 +111,7 @@ def ablate(
         raise UnusableInput(f"{competition.root} has no validation sets to ablate on")
     if part == "test":
         competition.require_private()
-    runs = fit_rows(competition, rows, seeds, device, cluster, part)
+    runs = fit_rows(competition, rows, seeds, device=device, cluster=cluster, part=part)
     stem = competition.out / "ablation" / (table if table.startswith("fig") else f"table{table}")
     written = stem.with_suffix(".csv")
     plot = stem.with_suffix(".png")

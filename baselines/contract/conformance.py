@@ -183,11 +183,16 @@ def _can_predict(trial: Trial) -> str:
     return ""
 
 
+def _no_random_draw(trial: Trial) -> str:
+    method, predictions, _ = trial.first
+    problem = (
+        "two predictions of the same sets differ: does a network lack eval(), or is there a random draw?"
+    )
+    return _same(predictions, method.predict(trial.targets()), problem)
+
+
 def _one_set_at_a_time(trial: Trial) -> str:
     method, together, _ = trial.first
-    random = "two predictions of the same sets differ: does a network lack eval(), or is there a random draw?"
-    if problem := _same(together, method.predict(trial.targets()), random):
-        return problem
     alone = np.array([method.predict([target])[0] for target in reversed(trial.targets())])[::-1]
     return _same(together, alone, "the prediction for a set depends on the sets predicted with it")
 
@@ -220,6 +225,7 @@ def _saved_and_loaded(trial: Trial) -> str:
 CAN_PREDICT = "fit and predict give finite fractions"
 RULES: dict[str, Callable[[Trial], str]] = {
     CAN_PREDICT: _can_predict,
+    "the same sets, the same numbers": _no_random_draw,
     "one set at a time": _one_set_at_a_time,
     "the order of images does not matter": _order_of_images,
     "inputs stay unchanged": lambda trial: (

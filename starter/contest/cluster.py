@@ -191,7 +191,9 @@ def _local(where: str) -> Iterator["LocalCluster"]:
 
 def _reason(error: BaseException) -> str:
     """Returns one line on an error of a task."""
-    if type(error).__name__ == "KilledWorker":  # whose own text speaks of Dask's logs
+    from distributed.scheduler import KilledWorker
+
+    if isinstance(error, KilledWorker):  # whose own text speaks of Dask's logs
         return "each worker died that began it: see whether it has memory enough"
     text = str(error) if isinstance(error, UnusableInput) else f"{type(error).__name__}: {error}"
     return " ".join(text.split())

@@ -85,10 +85,10 @@ def cache_of(root: Path) -> Cache:
 
 def place_cache(root: Path, place: str) -> None:
     """Use a folder as the cache of a competition from now on."""
+    if "://" in place:
+        raise UnusableInput(f"--cache {place} cannot be used: give a folder, not an address")
     cache, name = Cache(Path(place).absolute()), f".probe-{secrets.token_hex(4)}"
     try:
-        if "://" in place:
-            raise OSError("it is an address, not a folder")
         cache.write(name, b"unseen")
         cache.remove(name)
     except OSError as error:

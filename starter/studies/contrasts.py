@@ -75,14 +75,17 @@ def figures(
     """Returns a figure of each pair of a classifier and a detector, and one of each classifier's zoom."""
     found: dict[str, Callable[[], Figure]] = {}
     for (classifier, detector), table in contrasts.groupby(["classifier", "detector"]):
-        texts = map("{}: {:.2f} to {:.2f}".format, table["kind"], table["rank_by_first"], table["rank"])
-        shown = [*zip(table["kind"], table["image"], texts, strict=True)]
+        shown = [
+            (line.kind, line.image, f"{line.kind}: {line.rank_by_first:.2f} to {line.rank:.2f}")
+            for line in table.itertuples()
+        ]
         found[f"contrasts_{classifier}_{detector}"] = partial(_gallery, pictures, shown)
     for name, table in zooms.groupby("classifier"):
-        near, shown = int(table["image"].iloc[0]), []
-        for kind, row, column in ((CLEAN, rows[near], "image_rank"), (NEARER, near, "image_rank_near")):
-            shown.append((kind, row, "\n".join(map("{} {:.2f}".format, table["detector"], table[column]))))
-        found[f"zoom_{name!s}"] = partial(_gallery, pictures, shown)
+        near = int(table["image"].iloc[0])
+        before = "\n".join(f"{line.detector} {line.image_rank:.2f}" for line in table.itertuples())
+        after = "\n".join(f"{line.detector} {line.image_rank_near:.2f}" for line in table.itertuples())
+        pair = [(CLEAN, rows[near], before), (NEARER, near, after)]
+        found[f"zoom_{name}"] = partial(_gallery, pictures, pair)
     return found
 
 

@@ -71,10 +71,8 @@ def failure_study(
     }
     found = {classifier: scored(view, kinds, semantic) for classifier, view in views.items()}
     tables = {name: _of_all(found, name) for name in failure.TABLES}
-    pictures, rows = (
-        {kind: each for kind, (each, _) in kinds.items()} | dict(semantic),
-        _some_rows(sets, images),
-    )
+    pictures = {kind: each for kind, (each, _) in kinds.items()} | dict(semantic)
+    rows = _some_rows(sets, images)
     tables["contrasts"] = _joined({name: contrasts.contrast_table(each) for name, each in found.items()})
     tables["zoom"] = _joined({name: contrasts.zoom_table(each, rows) for name, each in found.items()})
     figures = contrasts.figures(tables["contrasts"], tables["zoom"], pictures, rows)

@@ -84,8 +84,9 @@ def sanity(
     New-class detection tells ID images from a set's; failure detection the correctly classified ones of both,
     whatever their shift, from the rest, to which all OOD images belong.
     """
-    detectors, rows = by_name(names or OFFLINE), []
+    detectors = by_name(names or OFFLINE)
     ind = FromRecipe.whole(splits.test_base)
+    rows = []
     for number in range(count):
         classifier = random_classifier(arch, splits.classes, seed + number, splits.reference, device)
         fitted = _fitted(detectors, splits, classifier)

@@ -6,6 +6,7 @@ from typing import Annotated
 from typer import Exit, Option, echo
 
 from submission.files import require_writable
+from submission.tracks import require_track
 from unseen.cli import options
 from unseen.cli.options import Contest, Predictions, Track, argument
 
@@ -26,6 +27,7 @@ def demo(
 
     Example: unseen demo
     """
+    require_track(track)
     require_writable(folder)
     settings = DEMO_SETTINGS.get(track, {})
     echo(f"A competition from images that come with the kit, in {folder}: this takes about two minutes.")
@@ -39,11 +41,10 @@ def demo(
     from starter.contest.build import build as make
     from starter.contest.cluster import use_one_thread
     from starter.contest.named_settings import settings_of
-    from submission.tracks import require_track
     from unseen.api.methods import DEFAULT, methods_of
 
     use_one_thread()
-    chosen = {name: clone(methods_of(track)[name]) for name in DEFAULT[require_track(track)]}
+    chosen = {name: clone(methods_of(track)[name]) for name in DEFAULT[track]}
     reads = {field for method in chosen.values() for field in method.reads}
     competition = make(folder, settings_of(track, dict(settings)), reads=sorted(reads))
     if "ora-a" in chosen:

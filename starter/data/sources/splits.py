@@ -55,7 +55,8 @@ def split(classes: tuple[str, ...], train: ImageSet, test: ImageSet, seed: int) 
     counts = np.bincount(test.truth, minlength=len(classes))
     if (least := counts.min()) < LEAST:
         reason = f"{least} test images of class {classes[counts.argmin()]!r}; {LEAST} of each are needed"
-        reason += " (numbers of classes count from 0)" if counts[0] == 0 else ""
+        if counts[0] == 0:
+            reason += " (numbers of classes count from 0)"
         raise UnusableInput(f"{test.name}: {reason} (half of a class, where there is no test split)")
     parts = _stratified(test, seed, lambda n: [round(n * end / 10) for end in _ENDS])
     names = (field.name for field in fields(Splits)[2:])

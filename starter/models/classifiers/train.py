@@ -256,5 +256,5 @@ def _right(classifier: Classifier, images: ImageSet) -> int:
 
 def _seen(classifier: Classifier, images: ImageSet) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield logits and features of 500 images at a time."""
-    for start in progress(range(0, len(images), 500), title=f"see by {classifier.arch}", unit="batches"):
+    for start in progress(range(0, len(images), 500), title=f"observe {classifier.arch}", unit="batches"):
         yield classifier(images.images[start : start + 500])
