@@ -75,10 +75,8 @@ def figures(
     """Returns a figure of each pair of a classifier and a detector, and one of each classifier's zoom."""
     found: dict[str, Callable[[], Figure]] = {}
     for (classifier, detector), table in contrasts.groupby(["classifier", "detector"]):
-        shown = [
-            (line.kind, line.image, f"{line.kind}: {line.rank_by_first:.2f} to {line.rank:.2f}")
-            for line in table.itertuples()
-        ]
+        columns = zip(table["kind"], table["image"], table["rank_by_first"], table["rank"], strict=True)
+        shown = [(kind, row, f"{kind}: {first:.2f} to {own:.2f}") for kind, row, first, own in columns]
         found[f"contrasts_{classifier}_{detector}"] = partial(_gallery, pictures, shown)
     for name, table in zooms.groupby("classifier"):
         near = int(table["image"].iloc[0])

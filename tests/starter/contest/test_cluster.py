@@ -71,7 +71,8 @@ def test_a_set_whose_workers_die_is_told_in_a_line_and_the_others_are_kept(conte
         cluster.observe(contest, (), ("val",))
     lost = str(told.value).count("each worker died")
     kept = len(list((contest.root / "cache/logits").iterdir())) - len(REFERENCES)
-    assert 0 < kept == len(contest.sets("val")) - lost
+    every = len(contest.sets("val"))
+    assert 0 < every - lost <= kept < every  # a worker may die between its last set and the word of it
 
 
 def test_mixes_give_the_same_files(workers, ood_built, mix_settings, tmp_path):
