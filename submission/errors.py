@@ -101,7 +101,10 @@ def why(error: Exception) -> str:
     return " ".join(text.split())[:200]
 
 
-@cache
-def tell_once(text: str) -> None:
-    """Print a line for the user, once a process."""
+def tell(text: str) -> None:
+    """Print a line for the user."""
     print(printable(text), file=sys.stderr)
+
+
+tell_once = cache(tell)
+"""Print a line for the user, once a process."""

@@ -14,8 +14,8 @@ import pandas as pd
 from PIL import Image
 
 from submission.arrays import Pixels
-from submission.errors import UnusableInput
-from submission.files import write_text
+from submission.errors import UnusableInput, tell
+from submission.files import digest_of, write_text
 from submission.page import encoded, harmless, templates
 from submission.table import text_table
 from unseen.estimation import budget
@@ -57,17 +57,21 @@ class Estimation(Estimates):
         """Returns the estimates with a `stream`, which counts all sets as windows, after those in a file.
 
         Its `alarm` says since which window the accuracy is below the limit, a fraction, or "". Its `write`
-        keeps it for the next call. See `Stream`.
+        keeps it for the next call, which does not count the same sets again. See `Stream`.
         """
         if not 0 <= limit <= 1:
             raise UnusableInput(f"the limit is a fraction, such as 0.8, got {limit:g}")
         halves = [number for half, true in self.halves for number in (half.accuracy, half.high, true)]
         model = tuple(map(float, (self.images, self.accuracy, *halves)))
         stream = begun(Stream(limit, fail_on, self.level, model), state)
+        job = digest_of(*((each.images, each.unlabelled, each.distance, each.shares) for each in self.sets))
+        if stream.last == job:
+            tell(f"{state}: the last job counted these sets: they, and labels since, are not counted again")
+            return replace(self, stream=stream)
         error = math.sqrt(self.accuracy * (1 - self.accuracy) / self.images)
         for each in self.sets:
             stream = stream.after(each.window, error)
-        return replace(self, stream=stream)
+        return replace(self, stream=replace(stream, last=job))
 
     def alarm(self, limit: float, fail_on: str = "likely") -> str:
         """Returns which sets are below a limit, or since when a watched stream is; "" if none."""

@@ -11,7 +11,7 @@ and how labels are weighted, are the kit's own.
 import json
 import math
 import re
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -134,6 +134,7 @@ class Stream:
     known: float = 0.0  # as `weight`, of these
     since: str = ""  # first window since the last change, from which on the stream seems below
     raised: str = ""  # window in which the alarm was raised; nothing but another file ends it
+    last: str = field(default="", compare=False)  # digest of the last job, which counts once
     version: Literal[1] = 1
 
     @property

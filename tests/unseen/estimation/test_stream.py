@@ -77,7 +77,7 @@ def test_logits_of_windows_are_read_as_they_are_and_percent_are_refused(found):
         found.watch(80)
 
 
-def test_two_jobs_count_as_one(found, tmp_path):
+def test_two_jobs_count_as_one_and_one_that_runs_again_once(found, tmp_path, capsys):
     """The stream says since when; single windows below the limit are no alarm."""
     path = tmp_path / "state.json"
     limit = found.sets[0].accuracy + 0.001
@@ -92,6 +92,10 @@ def test_two_jobs_count_as_one(found, tmp_path):
     assert all(both.alarm(0.8) in text for text in (str(both), both.html()))
     assert json.loads(both.to_json(0.8))["stream"]["since"] == "new 400-499"
     both.stream.write(path)
+    assert (second.watch(0.8, state=path).stream, "not counted again" in capsys.readouterr().err) == (
+        both.stream,
+        True,
+    )
     again = replace(found, sets=found.sets[:1]).watch(0.8, state=path)
     assert (again.alarm(0.8), again.stream.windows) == (both.alarm(0.8), 11)
 
