@@ -16,7 +16,7 @@ from leaderboard.ledger import Ledger, ledger_path, newest_head, opened
 from leaderboard.methods import Shown, read_methods
 from leaderboard.pairs import decided_pairs
 from leaderboard.solutions import newest_solution
-from leaderboard.standings import Standing, of_methods, rank_groups
+from leaderboard.standings import Standing, told_apart
 from leaderboard.verify import file_problems
 from submission.competition import VISIBILITIES, Competition
 from submission.errors import UnusableInput
@@ -161,11 +161,9 @@ def organizer_table(competition: Competition) -> str:
     parts = Targets.of_solution(competition, solution).by_metric(competition)
     texts = []
     for targets, title in zip(parts.values(), competition.titles, strict=True):
-        lines = sorted(of_methods([targets], methods), key=lambda line: line.score.rmse)
-        decided = decided_pairs(rank_groups(lines, targets.families))
         heading = f"{title}\n\n" if len(competition.metrics) > 1 else ""
         table = f"{heading}{text_table(score_cells(targets, methods))}\n\n{legend(targets.groups)}"
-        texts.append(f"{table}\n{decided}".rstrip())
+        texts.append(f"{table}\n{told_apart(targets, methods)}".rstrip())
     return "\n\n".join(texts)
 
 

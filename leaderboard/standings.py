@@ -9,12 +9,21 @@ from numpy.random import Generator
 
 from leaderboard.feedback import FEW, public_score, scores_before_end
 from leaderboard.ledger import Entry
-from leaderboard.pairs import paired_rank_groups
+from leaderboard.pairs import decided_pairs, paired_rank_groups
 from submission.arrays import FloatArray, IntArray
 from submission.competition import Competition
 from submission.metrics import FEWEST_FAMILIES, LEVEL, Score, skill
 from submission.random import BOOTSTRAP
-from submission.scoretable import CONSTANT, Families, Methods, Targets
+from submission.scoretable import (
+    CONSTANT,
+    Families,
+    Methods,
+    Targets,
+    constant_predictions,
+    tables_of,
+    tables_text,
+    validation_targets,
+)
 
 DRAWS = 1000
 """Number of draws of families for intervals of ranks."""
@@ -258,3 +267,25 @@ def rank_groups(lines: Sequence[Standing], families: Families) -> list[tuple[int
         return [()] * len(lines)
     squares = np.stack([line.errors for line in lines[:MOST]]) ** 2
     return [*paired_rank_groups(squares, families, BOOTSTRAP(0)), *[()] * (len(lines) - MOST)]
+
+
+def told_apart(targets: Targets, methods: Methods) -> str:
+    """Returns sentences about the pairs of methods that are told apart, and those not from the first."""
+    lines = sorted(of_methods([targets], methods), key=lambda line: line.score.rmse)
+    groups = rank_groups(lines, targets.families)
+    if not any(groups):
+        return f"No pair of methods is told apart: that needs {FEW} sets of {FEWEST_FAMILIES} families."
+    (first, mine), *others = zip(lines, groups, strict=True)
+    alike = [line.name for line, theirs in others if not set(mine).isdisjoint(theirs)]
+    named = f" Not told apart from {first.name}: {', '.join(alike)}." if alike else ""
+    return f"{decided_pairs(groups)}{named}".strip()
+
+
+def validation_report(competition: Competition, methods: Methods) -> str:
+    """Returns a table for each metric of the validation sets, `CONSTANT` too, and who is told apart."""
+    methods = {CONSTANT: constant_predictions(competition, "val"), **methods}
+    targets = validation_targets(competition)
+    groups = {group for part in targets.values() for group in part.groups}
+    tables = tables_text(tables_of(competition, targets, methods), groups)
+    apart = "\n".join(told_apart(part, methods) for part in targets.values())
+    return f"{tables}\n{apart}".rstrip()

@@ -14,15 +14,18 @@ from leaderboard.ledger import FINALS, Ledger, opened
 from leaderboard.solutions import version
 from leaderboard.teams import check_team, registered
 from submission.competition import Competition
-from submission.errors import InvalidSubmission, UnusableInput, printable
+from submission.errors import InvalidSubmission, UnusableInput, printable, tell
+from submission.metrics import Score
 from submission.parser import parse
 from submission.predictions import read_bytes
-from submission.scoring import SCORER, score_parts
+from submission.scoring import SCORER, check_place, score_parts, score_rows
 from submission.solution import SolutionRow, counting_rows, solution_bytes
 from submission.table import Tabular
 
 LONGEST_NOTE = 200
 """Largest number of characters of a team's note on a submission."""
+UNORDERED = 0.3
+"""Rank correlation below which a file may be another competition's: of chance alone, it is in most cases."""
 FREE = 10
 """Number of a team's invalid files in a day that do not count in a competition with `free_invalid`."""
 
@@ -90,6 +93,7 @@ class _File:
 
 def _handed_in(competition: Competition, path: Path) -> _File:
     """Read a file as it is handed in, and parse it."""
+    check_place(competition, path)
     ids = competition.ids("test")
     name = printable(path.name)
     data = None
@@ -140,6 +144,8 @@ def _enter(
         "row": row,
         "note": note,
     }
+    if scores:
+        _tell_doubt(number, score_rows(file.predictions, counting))
     score, answer = _answered(competition, scores, counting)
     return facts, Receipt(
         number=number,
@@ -150,6 +156,15 @@ def _enter(
         same=next((earlier for earlier, _, _, known in made if known == digest), None),
         created=created,
     )
+
+
+def _tell_doubt(number: int, score: Score) -> None:
+    """Tell the organizer, not the team, of a file that hardly orders the sets, as those of others do."""
+    if score.spearman < UNORDERED:
+        tell(
+            f"warning: submission {number} hardly orders the sets (rank correlation below {UNORDERED}): was "
+            "it made for this competition? Ids name sets only; its row stays"
+        )
 
 
 def _answered(

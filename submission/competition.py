@@ -228,7 +228,7 @@ class Competition(BaseModel):
         if not os.access(self.private / "solution.csv", os.R_OK):
             raise UnusableInput(
                 f"{self.root} has no private/solution.csv to read: only the organizer, who has the labels, "
-                "can do this; on your own, score the validation sets (unseen score --val)"
+                "can do this; on your own, score predictions in validation/ (unseen score --val)"
             )
         self.sealed(DESCRIPTION)
         return self.private

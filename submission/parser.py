@@ -82,8 +82,8 @@ def _with_missing(problems: Sequence[str], found: Sequence[str], ids: Sequence[s
         return [*problems, *(f"id {_quoted(each)} is missing" for each in missing)]
     if len(missing) == len(ids):
         return [
-            f"none of its ids belongs here: {_several(found)}; {needed} (submissions/ has predictions "
-            "for the test sets, validation/ for the validation sets)"
+            f"none of its ids belongs here: {_several(found)}; {needed} (`validate` and `score --team` take "
+            "the test sets' predictions, in submissions/, `score --val` the validation sets', in validation/)"
         ]
     counts = f"{len(strange):,} ids do not belong here: {_several(strange)}"
     both = f"{counts}; {len(missing):,} are missing: {_several(missing)}"

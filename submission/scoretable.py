@@ -326,11 +326,6 @@ def constant_predictions(competition: Competition, part: str) -> dict[str, float
     targets: dict[str, list[float]] = {}
     for name, value in read_targets(competition, "train").items():
         targets.setdefault(split_id(name)[0], []).append(value)
-    return means_of(competition, part, targets)
-
-
-def means_of(competition: Competition, part: str, targets: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    """Returns the same from the targets of the meta-train sets by subject, if they have been read."""
     means = {subject: sum(values) / len(values) for subject, values in targets.items()}
     return {name: means[split_id(name)[0]] for name in competition.ids(part)}
 
@@ -347,9 +342,9 @@ def constant_error(competition: Competition) -> float:
     return score(predicted, {name: targets[name] for name in ranking}).rmse
 
 
-def score_validation(competition: Competition, path: Path, metric: str | None = None) -> Score:
-    """Returns the score of a file on the validation sets for one metric, by default the ranking one."""
-    targets = validation_targets(competition)[metric or competition.metrics[0]]
+def score_validation(competition: Competition, path: Path) -> Score:
+    """Returns the score of a file on the validation sets for the ranking metric."""
+    targets = validation_targets(competition)[competition.metrics[0]]
     return targets.score(validate(competition, path, "val"))
 
 
@@ -360,13 +355,6 @@ def tables_of(
     count = len(competition.sets("val"))
     titled = zip(competition.titles, targets.values(), strict=True)
     return {f"{title} on {count} validation sets": score_cells(part, methods) for title, part in titled}
-
-
-def validation_report(competition: Competition, methods: Methods) -> str:
-    """Returns the scores of predictions for the validation sets as text, a table for each metric."""
-    groups = [group for group, _ in validation_groups(competition).values()]
-    methods = {CONSTANT: constant_predictions(competition, "val"), **methods}
-    return tables_text(tables_of(competition, validation_targets(competition), methods), groups)
 
 
 def tables_text(tables: Mapping[str, list[list[str]]], groups: Iterable[str]) -> str:

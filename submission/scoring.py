@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from submission.competition import Competition
+from submission.competition import DESCRIPTION, Competition
 from submission.errors import UnusableInput
 from submission.metrics import Score, score
 from submission.parser import parse
@@ -18,7 +18,20 @@ def validate(competition: Competition, path: Path, part: str = "test") -> dict[s
     """Returns the predictions in a file for the sets of `part`, in the order of the ids."""
     if not path.exists() and (public := competition.public / path.name).is_file():
         raise UnusableInput(f"{path} is not there; did you mean {public}?")
+    check_place(competition, path)
     return read_predictions(path, competition.ids(part))
+
+
+def check_place(competition: Competition, path: Path) -> None:
+    """Refuse a file in the folder of a competition with other test sets: their ids may be the same."""
+    for folder in path.resolve().parents:
+        if (folder / DESCRIPTION).is_file():
+            others = Competition.open(folder).files.items()
+            if any(part not in others for part in competition.files.items() if part[0].startswith("test/")):
+                raise UnusableInput(
+                    f"{path} lies in another competition's folder, {folder}, which has other test sets than "
+                    f"{competition.root}: name the folder that it was made for"
+                )
 
 
 def read_targets(competition: Competition, part: str) -> dict[str, float]:

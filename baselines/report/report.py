@@ -67,15 +67,12 @@ class Report:
         return tuple(lines)
 
     @cached_property
-    def tables(self) -> dict[str, list[list[str]]]:
-        """The tables of `submission.scoretable.tables_of`, by title, with `CONSTANT` too."""
-        return scoretable.tables_of(self.competition, self.targets, self.with_constant)
-
-    @cached_property
     def with_constant(self) -> dict[str, dict[str, float]]:
         """The predictions of each method, and of `CONSTANT`, against which skill is measured."""
-        train = {subject: targets.tolist() for subject, targets in self.train.items()}
-        return {scoretable.CONSTANT: scoretable.means_of(self.competition, "val", train), **self.predictions}
+        names = self.competition.sets("val")
+        means = {subject: float(targets.mean()) for subject, targets in self.train.items()}
+        constant = {make_id(subject, name): mean for subject, mean in means.items() for name in names}
+        return {scoretable.CONSTANT: constant, **self.predictions}
 
     def csv(self) -> str:
         """Returns the table as CSV; an unknown number is empty."""
@@ -110,10 +107,8 @@ def _held(run: Run | None, true: FloatArray, chosen: IntArray) -> tuple[float, f
     return float(((low <= true[chosen]) & (true[chosen] <= high)).mean()), 100 * float((high - low).mean())
 
 
-def run_report(
-    competition: Competition, methods: Mapping[str, Estimator], device: str = "cpu", intervals: bool = False
-) -> Report:
-    """Fit every method per classifier, and predict the validation sets; `intervals` also where costly."""
+def run_report(competition: Competition, methods: Mapping[str, Estimator], device: str = "cpu") -> Report:
+    """Fit every method per classifier, and predict the validation sets, with intervals where cheap."""
     if not competition.sets("val"):
         raise UnusableInput(f"{competition.root} has no validation sets to report on")
     needs = asked(methods.values(), competition)
@@ -131,7 +126,7 @@ def run_report(
         chosen = progress(methods.items(), f"fit for {subject}", unit="methods")
         for name, prototype in chosen:
             method = fitted(name, prototype, subject, meta)
-            around = (intervals or not method.refits) and len(meta.sets) > FEWEST
+            around = not method.refits and len(meta.sets) > FEWEST
             runs.append(_run(name, method, subject, observed, intervals=around))
     return Report(
         competition=competition,

@@ -1,4 +1,4 @@
-"""Pictures of a competition: a contact sheet of sets, and histograms of their targets."""
+"""A contact sheet of a competition's sets, and how far their targets spread."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -8,13 +8,12 @@ import cv2
 import numpy as np
 
 from starter.contest.tracks import sets_of
-from starter.data.images.figure import new_figure, save_png
 from starter.data.sets.rendering import Rendering
 from starter.observing.sets import PublicSets
 from submission import Competition, UnusableInput, make_id
-from submission.arrays import FloatArray, Pixels
+from submission.arrays import Pixels
 from submission.files import write_bytes
-from submission.ids import split_id
+from submission.scoretable import validation_groups
 from submission.scoring import read_targets
 
 COLUMNS = 16
@@ -24,15 +23,12 @@ _CELL = 64
 _CAPTION = 22
 _MARGIN = 8
 TITLES = {"train": "meta-train", "val": "validation"}
-BINS = np.arange(0, 102.5, 2.5)
-"""Edges of the histogram's bars, in percent."""
 
 
 def show(competition: Competition, sets: Sequence[str] = (), *, out: Path | None = None) -> str:
-    """Write a contact sheet of the sets, () for the first ones, and a histogram; returns what they show."""
+    """Write a contact sheet of the sets, () for the first ones; returns its path, and the `summary`."""
     sheet = contact_sheet(competition, sets, out or competition.out / "sheet.png")
-    histogram = plot_accuracies(competition, sheet.with_name("accuracies.png"))
-    return f"{sheet}\n{histogram}\n{summary(competition)}"
+    return f"{sheet}\n{summary(competition)}"
 
 
 def contact_sheet(
@@ -77,8 +73,10 @@ def _row(sets: PublicSets, name: str, note: str) -> Pixels:
 
 
 def caption(sets: PublicSets, part: str, name: str) -> str:
-    """Returns the name of a set, with operations and accuracies if they are public."""
+    """Returns the name of a set, with what it is made of and accuracies if they are public."""
     texts = [name]
+    if part == "val":
+        texts.append(", ".join(validation_groups(sets.competition)[name]))
     if part == "train":
         texts.append(next(rendering.made_of for rendering in sets.train if rendering.name == name))
     if part in TITLES:
@@ -97,18 +95,14 @@ def _strip(rendering: Rendering, count: int, cell: int, margin: int) -> Pixels:
     return canvas
 
 
-def accuracies(competition: Competition, subject: str, part: str) -> FloatArray:
-    """Returns the targets (m,) of one subject on the m sets of "train" or "val", in percent."""
-    targets = read_targets(competition, part)
-    return 100 * np.array([value for name, value in targets.items() if split_id(name)[0] == subject])
-
-
 def summary(competition: Competition) -> str:
     """Returns a line per subject and part: number of sets, and range and spread of targets in percent."""
     lines = []
+    targets = {part: read_targets(competition, part) for part in TITLES}
     for subject in competition.subjects:
         for part, title in TITLES.items():
-            values = accuracies(competition, subject, part)
+            ids = (make_id(subject, name) for name in competition.sets(part))
+            values = 100 * np.array([targets[part][each] for each in ids])
             if len(values):
                 low, middle, high = np.quantile(values, (0, 0.5, 1))
                 quantity = competition.quantity(subject)
@@ -117,19 +111,3 @@ def summary(competition: Competition) -> str:
                     f"median {middle:.1f}, standard deviation {values.std():.1f}"
                 )
     return "\n".join(lines)
-
-
-def plot_accuracies(competition: Competition, out: Path) -> Path:
-    """Write a PNG with a histogram for each subject: the sets of each public part by target."""
-    figure = new_figure(7, 2.2 * len(competition.subjects) + 0.6)
-    axes = figure.subplots(len(competition.subjects), 1, sharex=True, squeeze=False)[:, 0]
-    for axis, subject in zip(axes, competition.subjects, strict=True):
-        parts = {title: accuracies(competition, subject, part) for part, title in TITLES.items()}
-        shown = {f"{title} ({len(values)})": values for title, values in parts.items() if len(values)}
-        axis.hist(list(shown.values()), BINS, label=list(shown), histtype="barstacked")
-        axis.set(ylabel="sets", xlim=(0, 100))
-        axis.set_title(subject, loc="left")
-        axis.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False)  # on no bar
-    quantities = dict.fromkeys(map(competition.quantity, competition.subjects))
-    axes[-1].set_xlabel(f"{', '.join(quantities)}, %")
-    return save_png(figure, out, dpi=110)

@@ -10,6 +10,7 @@ from pages import PAGES, ROOT
 from PIL import Image
 
 import unseen
+from starter.observing.observation import NEEDS, Observation
 
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 TOUR = (ROOT / "docs/design/tour.md").read_text(encoding="utf-8")
@@ -21,6 +22,14 @@ def test_every_file_that_is_named_exists():
     assert len(named) > 20
     named |= set(re.findall(r"`([\w/]+\.py)`", TOUR))
     assert sorted(path for path in named if not (ROOT / path).exists()) == []
+
+
+def test_the_tutorial_lists_every_field_of_an_observation():
+    text = (ROOT / "docs/tutorials/participant.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.+?) \| .+ \| (.+) \|$", text, re.MULTILINE)
+    fields = {name: there for names, there in rows for name in re.findall(r"`(\w+)", names)}
+    assert {name for name, there in fields.items() if there != "always"} == set(NEEDS)
+    assert all(hasattr(Observation, name) or name in vars(Observation)["__annotations__"] for name in fields)
 
 
 @pytest.mark.parametrize("package", ["starter", "baselines", "leaderboard", "oracle", "benchmarks"])

@@ -235,7 +235,8 @@ def test_the_organizers_table_has_the_scores_by_group(competition):
         "half         13.58   0.75  11.88      1.00     13.58  15.41  11.46\n"
         "constant     27.16   0.00  23.75               27.16  30.82  22.91\n"
         "noise floor   3.20                                     3.94   2.22\n"
-        f"\n{legend(['seen', 'new'])}"
+        f"\n{legend(['seen', 'new'])}\n"
+        "No pair of methods is told apart: that needs 10 sets of 6 families."
     )
 
 
@@ -251,7 +252,8 @@ def test_pairs_that_the_paired_test_parts_are_counted(tmp_path):
         write_predictions(competition.root / "submissions" / f"{name}.csv", found)
     as_predicted(competition)
     assert organizer_table(competition).splitlines()[-1] == (
-        "For 2 of 3 pairs (67 %) the difference is significant (paired test, 5 % over all pairs by Holm)."
+        "For 2 of 3 pairs (67 %) the difference is significant (paired test, 5 % over all pairs by Holm). "
+        "Not told apart from near: twin."
     )
 
 

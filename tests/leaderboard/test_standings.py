@@ -15,9 +15,12 @@ from leaderboard.standings import (
     rank_groups,
     rank_intervals,
     standings,
+    validation_report,
 )
 from submission.metrics import Score
-from submission.scoretable import Families
+from submission.predictions import write_predictions
+from submission.scoretable import Families, score_validation
+from submission.scoring import validate
 
 ROWS = 20
 
@@ -127,3 +130,20 @@ def test_lines_beyond_the_first_have_no_group():
     errors = rng(10).normal(0, 5, (MOST + 2, ROWS))
     groups = rank_groups([team(i, str(i), i, each) for i, each in enumerate(errors)], singles(ROWS))
     assert [i for i, mine in enumerate(groups) if not mine] == [MOST, MOST + 1]
+
+
+def test_a_file_is_scored_on_the_validation_sets_beside_the_constant(taught, tmp_path):
+    """Accuracies 0.1 0.2 (cnn), 0.3 0.5 (vit:b); sets of 100 and 200 images. The constant: 0.6 and 0.15."""
+    path = tmp_path / "mine.csv"
+    write_predictions(path, dict(zip(taught.ids("val"), (0.2, 0.2, 0.3, 0.7), strict=True)))
+    constant = math.sqrt((50**2 + 40**2 + 15**2 + 35**2) / 4)
+    rmse = math.sqrt((10**2 + 0 + 0 + 20**2) / 4)
+    floor = 100 * math.sqrt(np.mean([0.09 / 100, 0.16 / 200, 0.21 / 100, 0.25 / 200]))
+    found = {"mine": validate(taught, path, "val")}
+    title, _, mine, other, noise, *_, told = validation_report(taught, found).splitlines()
+    assert title == "accuracy on 2 validation sets"
+    assert mine.split() == ["mine", f"{rmse:.2f}", f"{1 - (rmse / constant) ** 2:.2f}", "7.50"]
+    assert other.split() == ["constant", f"{constant:.2f}", "0.00", "35.00"]
+    assert noise.split() == ["noise", "floor", f"{floor:.2f}"]
+    assert told == "No pair of methods is told apart: that needs 10 sets of 6 families."
+    assert score_validation(taught, path).rmse == pytest.approx(rmse)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from predicted import as_predicted
-from rules import with_rules
+from rules import with_fields, with_rules
 
 from leaderboard.events import Team
 from leaderboard.ledger import opened
@@ -21,6 +21,8 @@ from leaderboard.submissions import check_open, select, submit
 from leaderboard.verify import verify
 from submission import Competition, InvalidSubmission, UnusableInput
 from submission.predictions import write_predictions
+from submission.scoring import validate
+from submission.solution import solution_of
 
 NOON = datetime(2026, 5, 10, 12, tzinfo=timezone.utc)
 HOUR = timedelta(hours=1)
@@ -46,6 +48,25 @@ def test_a_submission_is_scored_and_entered(competition, halves, clock):
         assert ledger.predictions(row.digest).tolist() == [0.5] * 8
     again = submit(competition, halves, "TEAM a", clock)
     assert (again.same, again.created) == (1, False)
+
+
+def test_a_file_of_another_competition_is_refused_in_its_folder_and_doubted_elsewhere(
+    competition, halves, clock, capsys
+):
+    """Ids are the same in both; predictions that rank sets in reverse, or by chance, are not of this one."""
+    inside = Path(shutil.copytree(competition.root, competition.root.with_name("other"))) / "mine.csv"
+    truth = {row.id: 1 - row.prediction for row in solution_of(competition)}
+    write_predictions(inside, truth)
+    changed = with_fields(competition, files={**competition.files, "test/test_0001.npz": "0" * 64})
+    with pytest.raises(UnusableInput, match="lies in another competition's folder"):
+        submit(changed, inside, "Team A", clock)
+    with pytest.raises(UnusableInput, match="another competition's folder"):
+        validate(changed, inside)
+    assert not entries(competition)
+    submit(competition, halves, "Team A", clock)
+    assert capsys.readouterr().err == ""
+    submit(competition, inside, "Team A", clock)
+    assert "submission 2 hardly orders the sets" in capsys.readouterr().err
 
 
 def test_an_invalid_submission_is_entered_and_counts(competition, halves, clock):

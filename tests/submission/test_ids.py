@@ -40,4 +40,5 @@ def test_a_file_of_another_part_track_or_competition_is_refused_in_one_line(comp
         validate(competition, path)
     (problem,) = caught.value.problems
     assert f"none of its ids belongs here: {str([*ids])[1:-1]}" in problem
+    assert "`score --val` the validation sets', in validation/" in problem
     assert "cnn/test_0001" in problem

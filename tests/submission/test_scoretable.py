@@ -8,8 +8,6 @@ import pytest
 from rules import with_fields
 
 from submission import UnusableInput
-from submission.files import sha256
-from submission.predictions import write_predictions
 from submission.scoretable import (
     ALL,
     Families,
@@ -19,9 +17,7 @@ from submission.scoretable import (
     score_cells,
     score_lines,
     score_validation,
-    validation_report,
 )
-from submission.scoring import validate
 from submission.solution import solution_of
 from submission.table import csv_table, markdown_table, text_table
 
@@ -113,38 +109,12 @@ def test_families_of_test_sets_come_from_the_record_of_the_build(competition):
     assert len(Targets.of_solution(competition, rows).families) == 3
 
 
-@pytest.fixture
-def taught(competition):
-    """With the accuracies of the meta-train sets: cnn 0.5 and 0.7, vit:b 0.1 and 0.2."""
-    path = competition.public / "train" / "targets.csv"
-    targets = dict(zip(competition.ids("train"), (0.5, 0.7, 0.1, 0.2), strict=True))
-    write_predictions(path, targets, column="target")
-    competition.files["train/targets.csv"] = sha256(path)
-    return competition
-
-
 def test_the_constant_is_each_subjects_own_meta_train_mean(taught):
     for part in ("train", "val", "test"):
         found = constant_predictions(taught, part)
         assert list(found) == list(taught.ids(part))
         for name, value in found.items():
             assert value == pytest.approx(0.6 if name.startswith("cnn") else 0.15)
-
-
-def test_a_file_is_scored_on_the_validation_sets_beside_the_constant(taught, tmp_path):
-    """Accuracies 0.1 0.2 (cnn), 0.3 0.5 (vit:b); sets of 100 and 200 images. The constant: 0.6 and 0.15."""
-    path = tmp_path / "mine.csv"
-    write_predictions(path, dict(zip(taught.ids("val"), (0.2, 0.2, 0.3, 0.7), strict=True)))
-    constant = math.sqrt((50**2 + 40**2 + 15**2 + 35**2) / 4)
-    rmse = math.sqrt((10**2 + 0 + 0 + 20**2) / 4)
-    floor = 100 * math.sqrt(np.mean([0.09 / 100, 0.16 / 200, 0.21 / 100, 0.25 / 200]))
-    found = {"mine": validate(taught, path, "val")}
-    title, _, mine, other, noise, *_ = validation_report(taught, found).splitlines()
-    assert title == "accuracy on 2 validation sets"
-    assert mine.split() == ["mine", f"{rmse:.2f}", f"{1 - (rmse / constant) ** 2:.2f}", "7.50"]
-    assert other.split() == ["constant", f"{constant:.2f}", "0.00", "35.00"]
-    assert noise.split() == ["noise", "floor", f"{floor:.2f}"]
-    assert score_validation(taught, path).rmse == pytest.approx(rmse)
 
 
 def test_a_competition_without_validation_sets_says_so(competition, tmp_path):

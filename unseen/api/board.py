@@ -12,11 +12,7 @@ from submission.scoretable import score_validation
 
 
 def score(
-    contest: AnyCompetition,
-    file: Path | str,
-    team: str | None = None,
-    metric: str | None = None,
-    note: str = "",
+    contest: AnyCompetition, file: Path | str, team: str | None = None, note: str = ""
 ) -> Score | Receipt:
     """Score a file of predictions, on the labelled validation sets or, for a team, on the hidden labels.
 
@@ -33,7 +29,6 @@ def score(
         file: File of predictions of the validation sets; with a team, of the test sets.
         team: Name of the team that hands the file in. The file is then entered in the ledger and counts
             towards the team's limits. None to score on the validation sets.
-        metric: Metric to score on the validation sets; None for the one that ranks.
         note: with a team: a line of its own about the submission, which is not published.
 
     Returns:
@@ -50,7 +45,7 @@ def score(
         written = f': .to_csv("mine.csv", index={index}) writes one' if hasattr(file, "to_csv") else ""
         raise UnusableInput(f"give a CSV's path, of id,prediction, not a {type(file).__name__}{written}")
     if team is None:
-        return score_validation(contest, Path(file), metric)
+        return score_validation(contest, Path(file))
     return submit(contest, Path(file), team, note=note)
 
 

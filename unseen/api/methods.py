@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,12 +12,13 @@ import pandas as pd
 from baselines import BASELINES, OOD_BASELINES
 from baselines.contract.estimator import Estimator
 from baselines.run.choose import Given, methods_given
+from leaderboard.standings import told_apart, validation_report
 from oracle import ORACLES
 from submission.competition import Competition
 from submission.errors import UnusableInput
 from submission.files import write_bytes
 from submission.pack import AnyCompetition, competition_of
-from submission.scoretable import legend, tables_text
+from submission.scoretable import legend, tables_of
 from submission.scoring import validate
 from submission.table import html_table
 from submission.tracks import require_track
@@ -88,13 +90,16 @@ class Evaluation(pd.DataFrame):
 
     def __repr__(self) -> str:
         """Returns the scores over all sets for a terminal, a line for each method; `to_string` has all."""
-        return tables_text(self.report.tables, (group for group, _ in self.report.groups))
+        return validation_report(self.report.competition, self.report.predictions)
 
     def _repr_html_(self) -> str:
         """Returns the same tables for a notebook."""
-        tables = [html_table(rows, title) for title, rows in self.report.tables.items()]
-        below = legend(group for group, _ in self.report.groups)
-        return "".join([*tables, f"<p>{below}</p>"])
+        report, methods = self.report, self.report.with_constant
+        titled = tables_of(report.competition, report.targets, methods).items()
+        below = [legend(group for group, _ in report.groups)]
+        below += (told_apart(part, methods) for part in report.targets.values())
+        tables = [html_table(rows, title) for title, rows in titled]
+        return "".join([*tables, *(f"<p>{escape(text)}</p>" for text in below)])
 
     @property
     def _constructor(self) -> type[pd.DataFrame]:
@@ -163,18 +168,12 @@ def evaluate(
     return table
 
 
-def compared(
-    contest: Competition,
-    chosen: Mapping[str, Estimator],
-    device: str,
-    note: str,
-    intervals: bool = False,
-) -> "Report":
+def compared(contest: Competition, chosen: Mapping[str, Estimator], device: str, note: str) -> "Report":
     """Returns the report of the chosen methods, each of which gets a line in ``runs.csv``."""
     from baselines.report.report import run_report  # loads torch, which `unseen methods` does without
     from baselines.run.predict import log_run
 
-    report = run_report(contest, chosen, device, intervals)
+    report = run_report(contest, chosen, device)
     for name, method in chosen.items():
         log_run(contest, name, method, report.rmse(name), note)
     return report

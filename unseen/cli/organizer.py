@@ -35,8 +35,8 @@ def score(
 
     Example: unseen score contest contest/validation/atc.csv --val
     """
+    from leaderboard.standings import validation_report
     from leaderboard.submissions import receipt_file, submit
-    from submission.scoretable import validation_report
     from submission.scoring import validate
 
     if val == (team is not None) or (val and (note or new_team)):
@@ -375,9 +375,9 @@ def show(
     *,
     out: Annotated[Path | None, path("The PNG file to write. [DIR/sheet.png]")] = None,
 ) -> None:
-    """Draw sets, and a histogram of accuracies, as PNG files.
+    """Draw sets as a PNG file, and tell how far their accuracies spread.
 
-    The contact sheet names the operations and accuracies of sets for which these are public.
+    The contact sheet names what sets are made of, and their accuracies, where these are public.
 
     Example: unseen show contest train_0001 test_0003
     """

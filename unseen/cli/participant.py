@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from typer import Exit, Option, echo
+from typer import Exit, echo
 
 from submission.files import require_writable
 from submission.tracks import require_track
@@ -74,7 +74,6 @@ def new_method(
     name: Annotated[str, argument("NAME", "A module name in lower case, such as my_method.")],
     *,
     track: Track = "accuracy",
-    sklearn: Annotated[bool, Option("--sklearn", help="Write a scikit-learn pipeline instead.")] = False,
 ) -> None:
     """Write NAME.py, a complete method for you to change.
 
@@ -83,9 +82,8 @@ def new_method(
     from baselines.run.choose import class_name
     from unseen.templates import new_method as write
 
-    echo(write(name, Path.cwd(), track, sklearn))
-    method = "model" if sklearn else class_name(name)
-    options.tell_next("check-method", f"{name}:{method}", *options.of_track(track))
+    echo(write(name, Path.cwd(), track))
+    options.tell_next("check-method", f"{name}:{class_name(name)}", *options.of_track(track))
 
 
 def check_method(
@@ -140,13 +138,13 @@ def predict(
     Example: unseen predict contest atc fd ora-a --set ora-a.iterations=2000
     """
     require_writable(competition.out)
-    echo(f"Observes the sets of {competition.name} where they were not, then fits and predicts.", err=True)
     chosen = options.chosen_for(competition, names, changes, called, everything, device)
+    echo(f"Observes the sets of {competition.name} where they were not, then fits and predicts.", err=True)
 
     from baselines.run.predict import predict as run
+    from leaderboard.standings import validation_report
     from starter.contest.cluster import connected
     from starter.observing.cache import place_cache
-    from submission.scoretable import validation_report
     from submission.scoring import validate as check
 
     if cache:
@@ -167,7 +165,6 @@ def report(
     *,
     everything: options.All = False,
     changes: options.Changes = [],
-    intervals: Annotated[bool, Option("--intervals", help="Intervals also for slow methods.")] = False,
     device: options.Device = "cpu",
     called: options.Called = [],
     note: options.Note = "",
@@ -185,13 +182,12 @@ def report(
     chosen = options.chosen_for(competition, names, changes, called, everything, device)
 
     from baselines.report.page import write_report
-    from submission.scoretable import tables_text
+    from leaderboard.standings import validation_report
     from unseen.api.methods import compared
 
-    found = compared(competition, chosen, device, note, intervals=intervals)
+    found = compared(competition, chosen, device, note)
     paths = write_report(found, competition.out)
-    groups = [group for group, _ in found.groups]
-    echo("\n".join(map(str, (f"{tables_text(found.tables, groups)}\n", *paths))))
+    echo("\n".join([f"{validation_report(competition, found.predictions)}\n", *map(str, paths)]))
 
 
 def runs(competition: Contest) -> None:

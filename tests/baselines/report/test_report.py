@@ -54,8 +54,6 @@ def test_coverage_is_told_of_methods_that_are_not_fitted_again_for_it(built, rep
         low, high = np.transpose(run.intervals)
         assert lines[run.method].held == np.mean((low <= report.val["tiny"]) & (report.val["tiny"] <= high))
         assert lines[run.method].width == pytest.approx(100 * np.mean(high - low))
-    asked = run_report(built, {"constant": BASELINES["constant"]}, intervals=True)
-    assert 0 <= asked.lines[0].held <= 1
 
 
 def test_predictions_are_those_of_predict(contest, report):
@@ -140,6 +138,5 @@ def test_public_files_are_read_once_however_many_methods_there_are(contest, monk
     monkeypatch.setattr(type(contest), "data", lambda self, file: read.append(file) or real(self, file))
     report = run_report(contest, {name: BASELINES[name] for name in names})
     assert report.lines
-    assert report.tables
     assert all(report.rmse(name) > 0 for name in names)
     assert {read.count(file) for file in ("val/groups.csv", "val/targets.csv", "train/targets.csv")} == {1}
