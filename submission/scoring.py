@@ -24,14 +24,14 @@ def validate(competition: Competition, path: Path, part: str = "test") -> dict[s
 
 def check_place(competition: Competition, path: Path) -> None:
     """Refuse a file in the folder of a competition with other test sets: their ids may be the same."""
-    for folder in path.resolve().parents:
-        if (folder / DESCRIPTION).is_file():
-            others = Competition.open(folder).files.items()
-            if any(part not in others for part in competition.files.items() if part[0].startswith("test/")):
-                raise UnusableInput(
-                    f"{path} lies in another competition's folder, {folder}, which has other test sets than "
-                    f"{competition.root}: name the folder that it was made for"
-                )
+    folder = next((each for each in path.resolve().parents if (each / DESCRIPTION).is_file()), None)
+    others = Competition.open(folder).files if folder else competition.files
+    tests = {name: known for name, known in competition.files.items() if name.startswith("test/")}
+    if any(others.get(name) != known for name, known in tests.items()):
+        raise UnusableInput(
+            f"{path} lies in another competition's folder, {folder}, which has other test sets than "
+            f"{competition.root}: name the folder that it was made for"
+        )
 
 
 def read_targets(competition: Competition, part: str) -> dict[str, float]:
