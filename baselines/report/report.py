@@ -107,8 +107,10 @@ def _held(run: Run | None, true: FloatArray, chosen: IntArray) -> tuple[float, f
     return float(((low <= true[chosen]) & (true[chosen] <= high)).mean()), 100 * float((high - low).mean())
 
 
-def run_report(competition: Competition, methods: Mapping[str, Estimator], device: str = "cpu") -> Report:
-    """Fit every method per classifier, and predict the validation sets, with intervals where cheap."""
+def run_report(
+    competition: Competition, methods: Mapping[str, Estimator], device: str = "cpu", intervals: bool = False
+) -> Report:
+    """Fit every method per classifier, and predict the validation sets; `intervals` also where costly."""
     if not competition.sets("val"):
         raise UnusableInput(f"{competition.root} has no validation sets to report on")
     needs = asked(methods.values(), competition)
@@ -126,7 +128,7 @@ def run_report(competition: Competition, methods: Mapping[str, Estimator], devic
         chosen = progress(methods.items(), f"fit for {subject}", unit="methods")
         for name, prototype in chosen:
             method = fitted(name, prototype, subject, meta)
-            around = not method.refits and len(meta.sets) > FEWEST
+            around = (intervals or not method.refits) and len(meta.sets) > FEWEST
             runs.append(_run(name, method, subject, observed, intervals=around))
     return Report(
         competition=competition,

@@ -1,4 +1,4 @@
-"""A contact sheet of a competition's sets, and how far their targets spread."""
+"""Pictures of a competition: a contact sheet of sets, and histograms of their targets."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -8,10 +8,11 @@ import cv2
 import numpy as np
 
 from starter.contest.tracks import sets_of
+from starter.data.images.figure import new_figure, save_png
 from starter.data.sets.rendering import Rendering
 from starter.observing.sets import PublicSets
 from submission import Competition, UnusableInput, make_id
-from submission.arrays import Pixels
+from submission.arrays import FloatArray, Pixels
 from submission.files import write_bytes
 from submission.scoretable import validation_groups
 from submission.scoring import read_targets
@@ -23,12 +24,15 @@ _CELL = 64
 _CAPTION = 22
 _MARGIN = 8
 TITLES = {"train": "meta-train", "val": "validation"}
+BINS = np.arange(0, 102.5, 2.5)
+"""Edges of the histogram's bars, in percent."""
 
 
 def show(competition: Competition, sets: Sequence[str] = (), *, out: Path | None = None) -> str:
-    """Write a contact sheet of the sets, () for the first ones; returns its path, and the `summary`."""
+    """Write a contact sheet of the sets, () for the first ones, and a histogram; returns what they show."""
     sheet = contact_sheet(competition, sets, out or competition.out / "sheet.png")
-    return f"{sheet}\n{summary(competition)}"
+    histogram = plot_accuracies(competition, sheet.with_name("accuracies.png"))
+    return f"{sheet}\n{histogram}\n{summary(competition)}"
 
 
 def contact_sheet(
@@ -95,14 +99,18 @@ def _strip(rendering: Rendering, count: int, cell: int, margin: int) -> Pixels:
     return canvas
 
 
+def accuracies(competition: Competition, subject: str, part: str) -> FloatArray:
+    """Returns the targets (m,) of one subject on the m sets of "train" or "val", in percent."""
+    targets, names = read_targets(competition, part), competition.sets(part)
+    return 100 * np.array([targets[make_id(subject, name)] for name in names])
+
+
 def summary(competition: Competition) -> str:
     """Returns a line per subject and part: number of sets, and range and spread of targets in percent."""
     lines = []
-    targets = {part: read_targets(competition, part) for part in TITLES}
     for subject in competition.subjects:
         for part, title in TITLES.items():
-            ids = (make_id(subject, name) for name in competition.sets(part))
-            values = 100 * np.array([targets[part][each] for each in ids])
+            values = accuracies(competition, subject, part)
             if len(values):
                 low, middle, high = np.quantile(values, (0, 0.5, 1))
                 quantity = competition.quantity(subject)
@@ -111,3 +119,19 @@ def summary(competition: Competition) -> str:
                     f"median {middle:.1f}, standard deviation {values.std():.1f}"
                 )
     return "\n".join(lines)
+
+
+def plot_accuracies(competition: Competition, out: Path) -> Path:
+    """Write a PNG with a histogram for each subject: the sets of each public part by target."""
+    figure = new_figure(7, 2.2 * len(competition.subjects) + 0.6)
+    axes = figure.subplots(len(competition.subjects), 1, sharex=True, squeeze=False)[:, 0]
+    for axis, subject in zip(axes, competition.subjects, strict=True):
+        parts = {title: accuracies(competition, subject, part) for part, title in TITLES.items()}
+        shown = {f"{title} ({len(values)})": values for title, values in parts.items() if len(values)}
+        axis.hist(list(shown.values()), BINS, label=list(shown), histtype="barstacked")
+        axis.set(ylabel="sets", xlim=(0, 100))
+        axis.set_title(subject, loc="left")
+        axis.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False)  # on no bar
+    quantities = dict.fromkeys(map(competition.quantity, competition.subjects))
+    axes[-1].set_xlabel(f"{', '.join(quantities)}, %")
+    return save_png(figure, out, dpi=110)

@@ -248,7 +248,7 @@ def test_the_examples_of_the_help_run(name, folder, weights, monkeypatch):
         unguessable(folder / "contest")
     if name.startswith("classes "):
         class_files(folder, weights, monkeypatch)
-    if name in ("shift encoder", "shift measure"):
+    if name == "shift encoder":
         embedded_laid(folder, monkeypatch)
     if name in PREPARED:
         PREPARED[name]()

@@ -168,12 +168,18 @@ def evaluate(
     return table
 
 
-def compared(contest: Competition, chosen: Mapping[str, Estimator], device: str, note: str) -> "Report":
+def compared(
+    contest: Competition,
+    chosen: Mapping[str, Estimator],
+    device: str,
+    note: str,
+    intervals: bool = False,
+) -> "Report":
     """Returns the report of the chosen methods, each of which gets a line in ``runs.csv``."""
     from baselines.report.report import run_report  # loads torch, which `unseen methods` does without
     from baselines.run.predict import log_run
 
-    report = run_report(contest, chosen, device)
+    report = run_report(contest, chosen, device, intervals)
     for name, method in chosen.items():
         log_run(contest, name, method, report.rmse(name), note)
     return report

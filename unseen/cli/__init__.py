@@ -70,7 +70,6 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "classes graph": research.classes_graph,
     "shift encoder": research.shift_encoder,
     "shift laid": research.shift_laid,
-    "shift measure": research.shift_measure,
     "shift grid": research.shift_grid,
     "shift generate": research.shift_generate,
     "detectors failure": research.detectors_failure,

@@ -375,7 +375,7 @@ def show(
     *,
     out: Annotated[Path | None, path("The PNG file to write. [DIR/sheet.png]")] = None,
 ) -> None:
-    """Draw sets as a PNG file, and sum up their accuracies.
+    """Draw sets, and a histogram of accuracies, as PNG files.
 
     The contact sheet names what sets are made of, and their accuracies, where these are public.
 

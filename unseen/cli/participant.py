@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from typer import Exit, echo
+from typer import Exit, Option, echo
 
 from submission.files import require_writable
 from submission.tracks import require_track
@@ -74,6 +74,7 @@ def new_method(
     name: Annotated[str, argument("NAME", "A module name in lower case, such as my_method.")],
     *,
     track: Track = "accuracy",
+    sklearn: Annotated[bool, Option("--sklearn", help="Write a scikit-learn pipeline instead.")] = False,
 ) -> None:
     """Write NAME.py, a complete method for you to change.
 
@@ -82,8 +83,9 @@ def new_method(
     from baselines.run.choose import class_name
     from unseen.templates import new_method as write
 
-    echo(write(name, Path.cwd(), track))
-    options.tell_next("check-method", f"{name}:{class_name(name)}", *options.of_track(track))
+    echo(write(name, Path.cwd(), track, sklearn))
+    method = "model" if sklearn else class_name(name)
+    options.tell_next("check-method", f"{name}:{method}", *options.of_track(track))
 
 
 def check_method(
@@ -165,6 +167,7 @@ def report(
     *,
     everything: options.All = False,
     changes: options.Changes = [],
+    intervals: Annotated[bool, Option("--intervals", help="Intervals also for slow methods.")] = False,
     device: options.Device = "cpu",
     called: options.Called = [],
     note: options.Note = "",
@@ -185,7 +188,7 @@ def report(
     from leaderboard.standings import validation_report
     from unseen.api.methods import compared
 
-    found = compared(competition, chosen, device, note)
+    found = compared(competition, chosen, device, note, intervals=intervals)
     paths = write_report(found, competition.out)
     echo("\n".join([f"{validation_report(competition, found.predictions)}\n", *map(str, paths)]))
 

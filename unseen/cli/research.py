@@ -221,33 +221,6 @@ def shift_laid(
     options.write_study(study, out or folder)
 
 
-def shift_measure(
-    laid: Annotated[Path, argument("LAID", "The folder that `unseen shift laid` wrote.")],
-    path: Annotated[Path, argument("PATH", "A competition, or a folder of folders of images.")],
-    *,
-    encoder: options.Encoder = "embedded",
-    source: options.Source = "glyphs",
-    images: Annotated[int, number("Largest number of images from each folder.", least=1)] = 1000,
-    seed: options.Seed = 0,
-    device: Device = "cpu",
-    network: Network = [],
-    out: StudyFolder = None,
-) -> None:
-    """Measure each image's shift in meaning and in style.
-
-    Writes degrees.csv (set,row,semantic,covariate) to --out: distances from a competition's unlabelled
-    training images, or from those of --source. [degrees]
-
-    Example: unseen shift measure laid unseen-demo
-    """
-    from starter.studies.shift.study import measure_degrees
-
-    study = measure_degrees(
-        laid, path, encoder=encoder, source=source, images=images, seed=seed, device=device
-    )
-    options.write_study(study, out)
-
-
 def shift_grid(
     competition: Contest,
     *,

@@ -13,8 +13,8 @@ from submission.tracks import require_track
 TEMPLATES = {"accuracy": "my_method", "ood": "my_ood_method"}
 
 
-def new_method(name: str, folder: Path, track: str = "accuracy") -> Path:
-    """Write ``<name>.py`` with a method, and return its path."""
+def new_method(name: str, folder: Path, track: str = "accuracy", sklearn: bool = False) -> Path:
+    """Write ``<name>.py`` with a method, or with the scikit-learn pipeline `model`, and return its path."""
     path = folder / f"{name}.py"
     wrong = "use lower-case letters, digits and _, such as my_method"
     if re.fullmatch(r"[a-z][a-z0-9_]*", name):
@@ -22,7 +22,7 @@ def new_method(name: str, folder: Path, track: str = "accuracy") -> Path:
         wrong = f"{path} exists already" if path.exists() else "Python has one of this name" if taken else ""
     if wrong:
         raise UnusableInput(f"{name!r} cannot name a module of yours: {wrong}")
-    template = TEMPLATES[require_track(track)]
+    template = "my_regressor" if sklearn else TEMPLATES[require_track(track)]
     text = Path(__file__).with_name(f"{template}.py").read_text(encoding="utf-8")
     write_text(path, text.replace(template, name).replace(class_name(template), class_name(name)))
     return path

@@ -14,25 +14,22 @@ from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 
 from starter.contest.ood.observe import DetectorSubject, MixSets
-from starter.contest.tracks import sets_of
 from starter.data.images.figure import Drawn, new_figure, new_panels
 from starter.data.images.imageset import ImageSet
-from starter.data.images.reading import Fit
 from starter.data.operations import GROUPS, OPERATIONS
 from starter.data.operations.operation import Params
 from starter.data.sets.recipe import Recipe
-from starter.data.sets.rendering import FromRecipe, Images, Rendering
+from starter.data.sets.rendering import FromRecipe, Images
 from starter.data.sources.glyphs.digits import CLASSES, NATURAL, natural_set
 from starter.data.sources.oodsets import load_ood_sets, without_shared
-from starter.data.sources.sources import load_source
 from starter.observing.detectors import DETECTORS
 from starter.studies.shift import grid
-from starter.studies.shift.laid import measured_degrees, open_laid, read_laid
+from starter.studies.shift.laid import measured_degrees, open_laid
 from starter.studies.study import Study
 from submission import Competition, UnusableInput
 from submission.arrays import FloatArray, IntArray
 from submission.files import digest_of
-from submission.random import GRID_HALVES, GRID_IMAGES, SANITY
+from submission.random import GRID_HALVES, GRID_IMAGES
 from submission.tracks import TRACKS
 
 TITLES = {metric: TRACKS["ood"].metrics[metric] for metric in grid.METRICS}
@@ -283,33 +280,3 @@ def _map(
         ink = "white" if values[place] < sum(ends) / 2 else "black"
         axes.text(place[1], place[0], texts[place], size=size, ha="center", va="center", color=ink)
     return image
-
-
-def measure_degrees(
-    laid: Path,
-    path: Path,
-    *,
-    encoder: str = "embedded",
-    source: str = "glyphs",
-    images: int = 1000,
-    seed: int = 0,
-    device: str = "cpu",
-) -> Study:
-    """Returns each image's degree of shift in meaning and in style, with the mean of each set."""
-    eyes, matrix = read_laid(laid, encoder, device)
-    if (path / "public").is_dir():
-        stored = sets_of(Competition.open(path))
-        known = stored.train_ref
-        sets: Sequence[Rendering] = [*stored.stored("val"), *stored.stored("test")]
-    else:
-        splits = load_source(source, seed)
-        found = load_ood_sets(str(path), (), Fit(splits.image_size), limit=images, seed=seed, stream=SANITY)
-        known, sets = splits.train, [FromRecipe.whole(each) for each in found.values()]
-    reference, tables = matrix.decompose(eyes.encode_images(known.images)), []
-    for each in sets:
-        halves = matrix.decompose(eyes.encode_images(each.render()))
-        degrees = dict(zip(grid.AXES, grid.shift_degrees(halves, reference, device), strict=True))
-        tables.append(pd.DataFrame({"set": each.name, "row": range(len(each)), **degrees}))
-    table = pd.concat(tables, ignore_index=True)
-    means = table.groupby("set", sort=False)[list(grid.AXES)].mean().round(3)
-    return Study({"degrees": table}, {}, means.to_string(), Path("degrees"))

@@ -54,6 +54,8 @@ def test_coverage_is_told_of_methods_that_are_not_fitted_again_for_it(built, rep
         low, high = np.transpose(run.intervals)
         assert lines[run.method].held == np.mean((low <= report.val["tiny"]) & (report.val["tiny"] <= high))
         assert lines[run.method].width == pytest.approx(100 * np.mean(high - low))
+    asked = run_report(built, {"constant": BASELINES["constant"]}, intervals=True)
+    assert 0 <= asked.lines[0].held <= 1
 
 
 def test_predictions_are_those_of_predict(contest, report):

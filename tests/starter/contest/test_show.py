@@ -1,6 +1,6 @@
 """Contact sheets: the images of the sets that were asked for, under captions that tell only what is public.
 
-The distribution of accuracies: the numbers are the targets'.
+The distribution of accuracies: the numbers are the targets', the picture is one, the same each time.
 """
 
 import cv2
@@ -10,8 +10,10 @@ import pytest
 from starter.contest.show import (
     COLUMNS,
     SHOWN_SETS,
+    accuracies,
     caption,
     contact_sheet,
+    plot_accuracies,
     summary,
 )
 from starter.data.images.arrays import read_npz
@@ -80,8 +82,16 @@ def test_nothing_of_the_competition_is_written_over(noisy, place):
 
 
 def test_the_summary_tells_the_spread_of_each_public_part(built):
-    train = 100 * np.array([*read_targets(built, "train").values()])
+    train = accuracies(built, "tiny", "train")
     first, second = summary(built).splitlines()
     assert first.startswith(f"tiny: 12 meta-train sets, accuracy {train.min():.1f} to {train.max():.1f} %")
     assert f"median {np.median(train):.1f}, standard deviation {train.std():.1f}" in first
     assert second.startswith("tiny: 6 validation sets")
+
+
+def test_the_picture_shows_bars_and_is_the_same_each_time(built, tmp_path):
+    one, two = (plot_accuracies(built, tmp_path / name).read_bytes() for name in ("a.png", "b.png"))
+    assert one == two
+    image = cv2.imdecode(np.frombuffer(one, np.uint8), cv2.IMREAD_COLOR)
+    assert image.shape[1] == 770
+    assert len(np.unique(image.reshape(-1, 3), axis=0)) > 10

@@ -30,8 +30,7 @@ def test_a_new_method_goes_from_check_to_predictions(mixes):
 
 
 def test_a_regressor_goes_from_check_to_predictions_under_names_of_its_own(folder):
-    lines = (f"from sklearn.{module} import *" for module in ("linear_model", "pipeline", "preprocessing"))
-    Path("own_model.py").write_text("\n".join([*lines, "model = make_pipeline(StandardScaler(), Ridge())"]))
+    assert "Next: unseen check-method own_model:model" in run("new-method", "own_model", "--sklearn").text
     assert "FAIL" not in run("check-method", "own_model:model").text
     alphas = ("--set", "weak.ridge__alpha=0.1", "--set", "strong.ridge__alpha=100")
     twice = ("own_model:model", "own_model:model", "--as", "weak", "--as", "strong", *alphas)

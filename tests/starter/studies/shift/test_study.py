@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import cv2
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,9 +11,7 @@ from laids import random_laid
 from starter.contest.ood.observe import MixSets
 from starter.models.classifiers import read_classifier
 from starter.observing.detectors.metrics import auroc
-from starter.observing.sets import PublicSets
-from starter.studies.shift.grid import shift_degrees
-from starter.studies.shift.study import Shifts, grid_images, grid_study, grid_text, measure_degrees
+from starter.studies.shift.study import Shifts, grid_images, grid_study, grid_text
 from starter.studies.synis import Request, synis
 from submission import Competition, UnusableInput
 
@@ -138,23 +135,3 @@ def test_a_choice_that_is_none_gets_one_clear_line(built, arguments, ood_folder,
     with pytest.raises(UnusableInput, match=word) as found:
         study_of(built, ood_folder, shifts, {**arguments, **changes})
     assert "\n" not in str(found.value)
-
-
-def test_sets_of_a_competition_or_a_folder_are_measured(contest, tmp_path):
-    random_laid()[1].save(tmp_path / "laid.safetensors")
-    table = measure_degrees(tmp_path, contest.root, encoder="laids:encoder").tables["degrees"]
-    assert table.columns.tolist() == ["set", "row", "semantic", "covariate"]
-    assert list(dict.fromkeys(table["set"])) == [*contest.sets("val"), *contest.sets("test")]
-    encoder, laid = random_laid()
-    sets = PublicSets(contest)
-    images = next(iter(sets.stored("val"))).render()
-    halves = (laid.decompose(encoder.encode_images(each)) for each in (images, sets.train_ref.images))
-    expected = shift_degrees(*halves)
-    assert table["row"][: len(images)].tolist() == [*range(len(images))]
-    np.testing.assert_allclose(table[["semantic", "covariate"]][: len(images)].T, expected, atol=1e-5)
-    for name in ("a", "b"):
-        (tmp_path / "sets" / name).mkdir(parents=True)
-        for number in range(3):
-            cv2.imwrite(str(tmp_path / "sets" / name / f"{number}.png"), np.full((40, 40, 3), 90, np.uint8))
-    table = measure_degrees(tmp_path, tmp_path / "sets", encoder="laids:encoder", images=2).tables["degrees"]
-    assert table["set"].tolist() == ["a", "a", "b", "b"]
