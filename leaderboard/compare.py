@@ -31,8 +31,6 @@ from submission.table import cell, text_table
 
 POWER = 0.8
 """Probability with which a difference that counts as resolvable is found."""
-UNEQUAL = 0.8
-"""Share of families, below which it is said how many equal ones count for as much."""
 OTHER_SCALE = 5.0
 """How many times the others' largest score a system's is, for a remark on its scale."""
 
@@ -108,9 +106,10 @@ class Ranked:
         errors = np.concatenate([np.zeros(0), *pairs])
         if not errors.any():
             return 0.0, 0.0
+        equal = float(effective_families(self.values, self.families).min())
         few = len(self.families) < ENOUGH
         least = float(np.median(least_differences(self.values, self.families))) if few else 0.0
-        return resolvable(errors[errors > 0], len(self.families), self.pairs, least)
+        return resolvable(errors[errors > 0], equal, self.pairs, least)
 
     @property
     def pairs(self) -> int:
@@ -138,7 +137,7 @@ class Ranked:
         count, missing = self.values.shape[1], int(np.isnan(self.values).sum())
         items = f"{count} items of {len(self.families)} families" if self.grouped else f"{count} items"
         equal = float(effective_families(np.zeros(count), self.families))
-        sizes = f", in size as {equal:.0f} equal ones" if equal < UNEQUAL * len(self.families) else ""
+        sizes = f", in size as {equal:.0f} equal ones" if round(equal) < len(self.families) else ""
         said = [f"{items}{sizes}; {best} is better. Systems that share a rank group are not told apart."]
         if self.pairs:
             said.append(decided_pairs(system.rank_groups for system in self.systems))
@@ -225,25 +224,26 @@ def standard_error(values: FloatArray, families: Families) -> FloatArray:
 def interval(values: FloatArray, families: Families) -> tuple[FloatArray, FloatArray]:
     """Returns the ends (s,) of the 95 % intervals of the means of values (s, n), nan where missing.
 
-    They are Student's t over `effective_families`. Where all values lie in [0, 1], so do the ends, Wilson's
-    (Journal of the American Statistical Association 22, 1927), with the number of independent items that has
-    this error (Korn & Graubard, Survey Methodology 24, 1998), or that of families if all values are equal.
+    They are Student's t over `effective_families`. Where all values lie in [0, 1], or are 0 or 100, they are
+    Wilson's (Journal of the American Statistical Association 22, 1927), with the number of independent items
+    of this error (Korn & Graubard, Survey Methodology 24, 1998), or of families if all values are equal.
     """
     mean, error = _means(values), standard_error(values, families)
     counts = effective_families(values, families)
     point = np.array([t_quantile(max(count - 1, 1)) for count in counts.tolist()])
-    if np.nanmin(values) < 0 or np.nanmax(values) > 1:
+    percent = np.nanmax(values) == 100 and (np.isnan(values) | np.isin(values, (0, 100))).all()
+    top = 100.0 if percent else 1.0
+    if np.nanmin(values) < 0 or np.nanmax(values) > top:
         return mean - point * error, mean + point * error
-    variance = mean * (1 - mean)
+    variance = mean * (top - mean)
     varied = error > 1e-12
-    share = np.where(varied, error**2 / np.where(varied, variance, 1), 1 / counts)
-    share *= point**2
-    centre = (mean + share / 2) / (1 + share)
-    half = np.sqrt(variance * share + share**2 / 4) / (1 + share)
-    return np.maximum(centre - half, 0), np.minimum(centre + half, 1)
+    share = point**2 * np.where(varied, error**2 / np.where(varied, variance, 1), 1 / counts)
+    centre = (mean + top * share / 2) / (1 + share)
+    half = np.sqrt(variance * share + (top * share / 2) ** 2) / (1 + share)
+    return np.maximum(centre - half, 0), np.minimum(centre + half, top)
 
 
-def resolvable(errors: FloatArray, families: int, pairs: int, least: float = 0.0) -> tuple[float, float]:
+def resolvable(errors: FloatArray, families: float, pairs: int, least: float = 0.0) -> tuple[float, float]:
     """Returns the mean difference found with `POWER` in one pair alone, and in the first of Holm's tests.
 
     Of the standard errors (p,) of pairs' differences the median counts; no difference below `least` is found.
@@ -252,5 +252,5 @@ def resolvable(errors: FloatArray, families: int, pairs: int, least: float = 0.0
     normal = NormalDist()
     strict = pairs if (1 - LEVEL) / pairs >= 1 / PAIR_DRAWS else pairs * BOUND
     points = (normal.inv_cdf(1 - (1 - LEVEL) / 2 / tests) for tests in (1, strict))
-    alone, together = (max(t_quantile(families - 1, point) * error, least) for point in points)
+    alone, together = (max(t_quantile(max(families - 1, 1), point) * error, least) for point in points)
     return alone + normal.inv_cdf(POWER) * error, together + normal.inv_cdf(POWER) * error

@@ -13,10 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import real
 from numpy.typing import NDArray
-from pages import record
+from pages import show
 from tqdm import tqdm
 
 from starter.data.images.reading import Fit
@@ -124,10 +123,7 @@ def main() -> None:
         "classes-detectors": list(against_ind(kinds, {name: scores[name] for name in FACETS}, labels)),
         "classes-near-far": list(near_and_far(kinds["similarity T45"], scores, labels)),
     }
-    for name, rows in tables.items():
-        print(f"{name}\n{pd.DataFrame(rows).to_string(index=False)}\n")
-        if options.write:
-            record(name, rows)
+    show(tables, options.write)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 """How intervals and verdicts of `unseen.estimate` hold over families of shifts (docs/results/estimate.md).
 
-    UNSEEN_DATA=FOLDER python benchmarks/results/estimate.py DIR [--seeds 3] [--images NETWORK] [--write]
+    UNSEEN_DATA=FOLDER python benchmarks/results/estimate.py DIR [--seeds 3] [--images] [--write]
 
 FOLDER holds what `real.py` here says, with natural.zip, natural_more.zip and another network's weights,
 weights/resnet56_peer.safetensors; DIR keeps what networks have seen. A family's intervals are made by
 constants that have not seen it; those printed at the end have seen all. --images estimates photographs from
-a network and the images, with 24 meta-train sets. --write puts the tables into docs/results.
+the networks and the images, with 24 meta-train sets. --write puts the tables into docs/results.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import real
 import shifts
-from pages import merge, record
+from pages import merge, show
 from scipy.optimize import minimize
 
 from baselines.accuracy.shift import divided
@@ -34,6 +34,8 @@ UNKNOWABLE = ("scaled logits", "drift")
 """Families that no estimate can tell: a temperature, and words that have come to mean another topic."""
 LIMITS = np.array((0.6, 0.7, 0.8, 0.9))
 """Accuracies below which an alarm is asked for."""
+ENDS = {"certain": "high", "likely": "estimate", "possible": "least", "certain, shares apart": "bare"}
+"""What alarms go by; at last the upper end that might lie below what class shares alone would leave."""
 PULL = 1e-3
 """How strongly the constants' logarithms are held at those of today."""
 WAYS = ("logits", "features")
@@ -53,7 +55,6 @@ class Line:
     truth: float
     outside: float
     promised: bool
-    cbpe: float
 
 
 def with_few_classes(case: shifts.Case) -> dict[tuple[str, str], shifts.Look]:
@@ -81,16 +82,15 @@ def read(cases: Iterable[shifts.Case]) -> list[Line]:
         ]
         bare = [Observation(each.set_name, case.model, each.logits) for each in seen]
         for way, (source, *sets) in zip(WAYS, (bare, with_features(seen)), strict=True):
-            fitted = Fitted.of(source, case.labelled.labels, (*CENTRES, "cott", "cbpe"))
+            fitted = Fitted.of(source, case.labelled.labels, (*CENTRES, "cott"))
             for (family, _), look, each in zip(cut, looks[1:], sets, strict=True):
-                methods, shift, signs = fitted.read(each)
+                _, shift, signs = fitted.read(each)
                 readings = (signs,)
                 if shift.scale != 1:
                     readings = (signs, fitted.read(divided(each, shift.scale))[2])
                 promised = way == "features" and shift.scale == 1 and shift.outside <= INSIDE
-                known = fitted.accuracy, look.accuracy, shift.outside, promised, methods["cbpe"]
+                known = fitted.accuracy, look.accuracy, shift.outside, promised
                 lines.append(Line(case.task, family, way, readings, *known))
-        print(case.task, case.model, flush=True)
     return lines
 
 
@@ -123,21 +123,21 @@ def estimates(lines: list[Line]) -> pd.DataFrame:
     rows = []
     for family in dict.fromkeys(line.family for line in lines):
         constants = fitted_constants([line for line in lines if line.family != family])
-        for line in lines:
-            if line.family == family:
-                found = interval(line.signs, LEVEL, constants, line.promised, line.outside > FAR)
-                row = dict(zip(("estimate", "low", "high"), found, strict=True))
-                open_below = line.outside > FAR or len(line.signs) > 1
-                row |= {"least": 0.0 if open_below else least_of(line.signs, constants), **vars(line)}
-                rows.append(row)
+        for line in (line for line in lines if line.family == family):
+            terms = LEVEL, constants, line.promised, line.outside > FAR
+            row = dict(zip(("estimate", "low", "high"), interval(line.signs, *terms), strict=True))
+            row["bare"] = interval([each._replace(label_shift=0.0) for each in line.signs], *terms)[2]
+            open_below = line.outside > FAR or len(line.signs) > 1
+            row |= {"least": 0.0 if open_below else least_of(line.signs, constants), **vars(line)}
+            rows.append(row)
     return judged_against_truth(pd.DataFrame(rows))
 
 
 def judged_against_truth(found: pd.DataFrame) -> pd.DataFrame:
     """The estimates with what is right and wrong about them."""
     holds = found.truth.between(found.low - 1e-9, found.high + 1e-9)
-    errors = {"width": found.high - found.low, "error": found.estimate - found.truth}
-    return found.assign(holds=holds, fell=found.truth < found.labelled - MARGIN, **errors)
+    fell, width = found.truth < found.labelled - MARGIN, found.high - found.low
+    return found.assign(holds=holds, fell=fell, width=width, error=found.estimate - found.truth)
 
 
 def by_family(found: pd.DataFrame) -> list[dict[str, object]]:
@@ -169,7 +169,6 @@ def summary(found: pd.DataFrame) -> list[dict[str, object]]:
                 "least, of what can be known": float(means.drop(list(UNKNOWABLE), level=1).holds.min()),
                 "width": float(means.width.mean()),
                 "RMSE": float(np.sqrt((group.error**2).mean())),
-                "CBPE's": float(np.sqrt(((group.cbpe - group.truth) ** 2).mean())),
                 "fallen: yes": f"{(said & fell).sum()} of {fell.sum()}",
                 "no": f"{(no & fell).sum()}",
                 "others: yes": f"{(said & ~fell).sum()} of {(~fell).sum()}",
@@ -183,9 +182,10 @@ def summary(found: pd.DataFrame) -> list[dict[str, object]]:
 def alarms(found: pd.DataFrame) -> list[dict[str, object]]:
     """The share of alarms 5 points or more above a limit, and that of none 10 or more below it."""
     lines = list[dict[str, object]]()
+    ends = {name: value for name, value in ENDS.items() if value in found}
     for way, group in found.groupby("way", sort=False):
         few = group.family.isin((CLEAN, SHIFTED))
-        for name, value in (("certain", "high"), ("likely", "estimate"), ("possible", "least")):
+        for name, value in ends.items():
             lines.append({"from, and --fail-on": f"{way}, {name}"})
             parts = {"": group[~few], ", few classes": group[few]} if few.any() else {"": group}
             for part, sets in parts.items():
@@ -196,7 +196,7 @@ def alarms(found: pd.DataFrame) -> list[dict[str, object]]:
 
 
 def of_images(name: str, count: int = 24) -> pd.DataFrame:
-    """The estimates of photographs from a network and images."""
+    """The estimates of photographs from a network and images, by the network's name."""
     sets = shifts.photographs()
     whole = sets.pop(("none", "none"))
     known, rest = (whole.take(part) for part in np.split(np.arange(len(whole)), [shifts.LABELLED]))
@@ -208,13 +208,14 @@ def of_images(name: str, count: int = 24) -> pd.DataFrame:
     found["truth"] = [float((seen.predicted == images.labels).mean()) for seen, images in pairs]
     found["family"] = [family for family, _ in sets]
     print(found.to_string(), flush=True)
-    return judged_against_truth(found.assign(way="images", labelled=made.accuracy))
+    return judged_against_truth(found.assign(way="images", network=name, labelled=made.accuracy))
 
 
 def by_source(found: pd.DataFrame) -> list[dict[str, object]]:
-    """Coverage, width, errors and verdicts of the estimates from images, each source by itself."""
+    """Coverage, width, errors and verdicts of the estimates from images, each by network and source."""
     return [
         {
+            "network": network,
             "family": family,
             "sets": len(group),
             "coverage": float(group.holds.mean()),
@@ -225,7 +226,7 @@ def by_source(found: pd.DataFrame) -> list[dict[str, object]]:
             "no, of these": int((group.fallen[~group.fell] == "no").sum()),
             "no, of fallen": int((group.fallen[group.fell] == "no").sum()),
         }
-        for family, group in found.groupby("family", sort=False)
+        for (network, family), group in found.groupby(["network", "family"], sort=False)
     ]
 
 
@@ -233,10 +234,10 @@ def main() -> None:
     """Read, fit, print, record."""
     parser = real.parser(__doc__)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--images", choices=shifts.NETWORKS)
+    parser.add_argument("--images", action="store_true")
     asked = parser.parse_args()
     if asked.images:
-        found = of_images(asked.images)
+        found = pd.concat([of_images(name) for name in shifts.NETWORKS])
         tables = {"estimate-images": by_source(found)}
     else:
         lines = read(shifts.natural_cases(asked.folder))
@@ -245,10 +246,7 @@ def main() -> None:
         found = estimates(lines)
         tables = {"estimate-families": by_family(found), "estimate-summary": summary(found)}
         print("constants of all families:", fitted_constants(lines))
-    for name, rows in tables.items():
-        print(f"\n{name}", *rows, sep="\n")
-        if asked.write:
-            record(name, rows)
+    show(tables, asked.write)
     print("\nestimate-alarms", *alarms(found), sep="\n")
     if asked.write:
         merge("estimate-alarms", alarms(found), "python benchmarks/results/estimate.py DIR --write")

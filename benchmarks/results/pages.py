@@ -6,7 +6,7 @@ writes every page of docs/results again; with --check it lists each table with c
 says what is wrong. A table stands between two lines, ``<!-- table: NAME -->`` and
 ``<!-- end -->``, and is docs/results/data/NAME.csv; below it stands what docs/results/data/NAME.json says of
 it: command, commit, date and perhaps a note. The text around it is written by hand. A test compares pages and
-CSVs. A benchmark calls `record` or `merge`, most of them where --write is given.
+CSVs. A benchmark calls `show`, `record` or `merge`, most of them where --write is given.
 
 Commits that a page or a table names are ancestors of the one that is checked out. A number with a decimal, or
 before %, points or times, is in a table that its page shows or links: as it is, rounded, or in percent.
@@ -71,6 +71,14 @@ def merge(name: str, lines: Sequence[Mapping[str, str]], command: str) -> None:
     with (DATA / f"{name}.csv").open(encoding="utf-8", newline="") as stream:
         before = list(csv.DictReader(stream))
     record(name, list({next(iter(line.values())): line for line in [*before, *lines]}.values()), 2, command)
+
+
+def show(tables: Mapping[str, Sequence[Mapping[str, object]]], write: bool) -> None:
+    """Print tables by name, and `record` them where that is asked for."""
+    for name, lines in tables.items():
+        print(f"\n{name}", *lines, sep="\n")
+        if write:
+            record(name, lines)
 
 
 def tell(figures: Iterable[tuple[str, str]], command: str, write: bool) -> None:

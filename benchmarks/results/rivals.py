@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import real
 import shifts
-from pages import record
+from pages import show
 from scipy.special import softmax
 from scipy.stats import norm, sem
 
@@ -162,10 +162,7 @@ def main() -> None:
                 "mean width, points": 100 * float(given.width.mean()),
             }
         )
-    for name, rows in {"rivals": table, "budget-known": list(of_known())}.items():
-        print(f"\n{name}", *rows, sep="\n")
-        if asked.write:
-            record(name, rows)
+    show({"rivals": table, "budget-known": list(of_known())}, asked.write)
 
 
 if __name__ == "__main__":
