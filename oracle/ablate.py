@@ -19,7 +19,7 @@ from oracle.ora_a import UNDERTRAINED
 from oracle.runs import TRAINING, Run, Runs, fit_rows
 from starter.contest.cluster import Cluster
 from starter.contest.show import contact_sheet
-from starter.data.images.figure import new_figure, new_panels, save_png
+from starter.data.images.figure import new_panels, save_png
 from submission import Competition, UnusableInput, make_id
 from submission.files import read_rows, write_text
 from submission.scoretable import ALL, Families, Targets, validation_targets
@@ -102,7 +102,7 @@ def ablate(
     device: str = "cpu",
     cluster: Cluster | None = None,
 ) -> tuple[Lines, list[Path]]:
-    """Fit every row of a table per classifier and seed; write ``DIR/ablation/table<N>.csv`` and ``.png``."""
+    """Fit every row of a table per classifier and seed; write ``DIR/ablation/table<N>.csv``, and a figure."""
     rows = rows_of(table, methods)
     if seeds < 1:
         raise UnusableInput(f"--seeds must be at least 1, got {seeds}")
@@ -113,17 +113,14 @@ def ablate(
         competition.require_private()
     runs = fit_rows(competition, rows, seeds, device=device, cluster=cluster, part=part)
     stem = competition.out / "ablation" / (table if table.startswith("fig") else f"table{table}")
-    written = stem.with_suffix(".csv")
-    plot = stem.with_suffix(".png")
-    paths = [written, plot]
+    paths = [stem.with_suffix(".csv")]
     if table in FIGURES:
         lines = set_lines(competition, part, runs)
-        _plot_sets(plot, lines)
+        paths.append(_plot_sets(stem.with_suffix(".png"), lines))
         paths.append(_picture(competition, stem.with_name(f"{table}-images.png"), lines))
     else:
         lines = lines_of(targets_of(competition, part), runs, table)
-        _plot(plot, table, lines)
-    write_text(written, csv_table([[*lines[0]], *([*line.values()] for line in lines)]))
+    write_text(paths[0], csv_table([[*lines[0]], *([*line.values()] for line in lines)]))
     return lines, paths
 
 
@@ -147,7 +144,7 @@ def set_lines(competition: Competition, part: str, runs: Runs) -> Lines:
     return lines
 
 
-def _plot_sets(path: Path, lines: Lines) -> None:
+def _plot_sets(path: Path, lines: Lines) -> Path:
     """Draw true and predicted accuracies set by set, a panel a classifier."""
     parts = pd.DataFrame(lines).groupby("subject", sort=False)
     figure, panels = new_panels(len(parts), 1, 9, 2.8)
@@ -155,6 +152,7 @@ def _plot_sets(path: Path, lines: Lines) -> None:
         part.plot(x="set", y=["true", "predicted"], ax=axes, style=["o-", "x"], markersize=4, rot=90)
         axes.set(title=subject, xlabel="", ylabel="accuracy, %", ylim=(-3, 103))
     save_png(figure, path, dpi=110)
+    return path
 
 
 def _picture(competition: Competition, path: Path, lines: Lines) -> Path:
@@ -221,24 +219,3 @@ def _undertrained(runs: Sequence[Run]) -> str:
     count = {state: sum(run.undertrained == state for run in runs) for state in reversed(UNDERTRAINED[1:])}
     told = ", ".join(f"{state} {times}" for state, times in count.items() if times)
     return f"{told} of {len(runs)}" if told else ""
-
-
-def _plot(path: Path, table: str, lines: Lines) -> None:
-    """Draw the RMSE over all sets: a bar a row and classifier, and its interval."""
-    frame = pd.DataFrame(line for line in lines if line["group"] == ALL)
-    rows, subjects = (frame[name].unique() for name in ("row", "subject"))
-    of = {
-        name: frame.pivot(index="row", columns="subject", values=name).loc[rows, subjects]
-        for name in ("rmse", "low", "high", "sd")
-    }
-    ends = [of["rmse"] - of["low"], of["high"] - of["rmse"]]
-    errors = np.array([end.fillna(of["sd"]).fillna(0).clip(lower=0).T for end in ends]).swapaxes(0, 1)
-    figure = new_figure(1.6 + 0.9 * len(rows), 3.6)
-    axes = figure.subplots()
-    axes.set_title(table if table.startswith("fig") else f"table {table}", loc="left")
-    of["rmse"].plot.bar(
-        ax=axes, yerr=errors if errors.any() else None, width=0.8, capsize=3, xlabel="", ylabel="RMSE, points"
-    )
-    axes.tick_params(axis="x", rotation=30)
-    axes.legend(fontsize=7, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, frameon=False)
-    save_png(figure, path, dpi=110)

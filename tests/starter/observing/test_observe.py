@@ -228,7 +228,7 @@ def test_a_foreign_or_damaged_entry_is_made_again(observer, part, change):
     if change == "shape":
         observer.cache.store(part, key, {name: array[:-1] for name, array in arrays.items()})
     elif change == "bit":
-        data = bytearray(observer.cache.read(f"{part}/{key}.safetensors"))
+        data = bytearray((observer.cache.root / f"{part}/{key}.safetensors").read_bytes())
         data[-2] ^= 1
         observer.cache.write(f"{part}/{key}.safetensors", bytes(data))
     else:
