@@ -1,12 +1,16 @@
-"""Speed and memory of whole commands: what a user waits for.
+"""Speed, memory and precision: what a user waits for, and what faster arithmetic changes.
 
     OMP_NUM_THREADS=1 python benchmarks/speed/scale.py NAME [--small] [--write]
 
 NAME is one of
 observe       building and observing a set over bare forward passes of as many images, in rounds by turns.
+imagenet      methods that predict a set of ImageNet's size, the median of three sets.
+training      gradients of the oracles' networks, in rounds by turns with autograd and a matrix product.
 pipeline      observing sets beside a stand-in for a GPU, over the rate of its bare passes, by the clock.
 methods       fitting the default methods that read what a build observes to up to 1,000 sets, of up to 10,000
               images whose logits and moments are drawn, and predicting a tenth as many; of two networks.
+precision     logits and errors of methods in a GPU's TF32, emulated, and in bfloat16, beside IEEE's float32,
+              on CIFAR-10's test images; UNSEEN_DATA is as for benchmarks/results/cifar10.py.
 Times are seconds of the processor unless a figure says otherwise. --small shows that it runs. --write puts
 figures or tables into docs/results.
 """
@@ -27,10 +31,14 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.lib.format import open_memmap
+from numpy.typing import NDArray
 from sklearn.base import clone
+from torch.utils.flop_counter import FlopCounterMode
 
 from baselines import Estimator
 from baselines.contract.families import subset
+from oracle.networks import Attention, Mlp
+from oracle.training import Program, traced
 from starter.contest.tracks import TRACKS
 from starter.data.images.imageset import ImageSet
 from starter.data.sets.recipe import CHUNK, draw_recipes
@@ -40,6 +48,7 @@ from starter.observing.cache import Cache
 from starter.observing.image_stats import image_stats
 from starter.observing.observation import Lazy, MetaTrain, Moments, Observation, Source
 from starter.observing.observe import AHEAD, Observer, observe_all
+from submission.arrays import FloatArray
 from submission.competition import ENGINES
 from unseen.api.methods import DEFAULT, SLOW, methods_of
 
@@ -54,26 +63,16 @@ Figures = Iterator[tuple[str, str]]
 """What was measured, and the figure."""
 
 
-@dataclass(frozen=True)
-class Used:
-    """Seconds of processors of a process and its children, and GB of the largest of them."""
-
-    processor: float
-    memory: float
-    text: str
-
-
-def used(*words: object, folder: Path | None = None) -> Used:
-    """Run `python` with these words."""
-    command = [sys.executable, *map(str, words)]
-    child = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
+def printed(*words: object) -> tuple[str, float]:
+    """What `python` prints with these words, and the GB of memory that it needs."""
+    child = subprocess.Popen([sys.executable, *map(str, words)], stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
     text = child.stdout.read()
     _, status, took = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
         raise SystemExit(f"python {' '.join(map(str, words))} failed")
-    return Used(took.ru_utime + took.ru_stime, took.ru_maxrss / 1e6, text)
+    return text, took.ru_maxrss / 1e6
 
 
 def clocked(work: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> tuple[Any, float]:
@@ -119,9 +118,63 @@ def observing(small: bool) -> Figures:
         yield f"{what}, {arch}, float32", f"{gain:.2f}"
 
 
+VIEWS = ("rotate90", "rotate180", "rotate270", "grey", "peer:other", "referee:first")
+
+
+def of_classes(
+    name: str, centres: FloatArray, n: int, noise: float, seed: int
+) -> tuple[Observation, NDArray[np.int64]]:
+    """A set of n images about the centres (k, d) of its classes, and their labels (n,)."""
+    rng, (k, d) = np.random.default_rng(seed), centres.shape
+    labels = rng.integers(k, size=n)
+    features = np.maximum(centres[labels] + noise * rng.normal(size=(n, d)), 0).astype(np.float32)
+    logits = (features @ centres.T / np.sqrt(d)).astype(np.float32)
+    views = {view: logits + rng.normal(size=logits.shape).astype(np.float32) for view in VIEWS}
+    statistics, rotation = rng.random((n, 3), np.float32), rng.random(n, np.float32)
+    small, moments = features.astype(np.float16), Moments.of(features)
+    return Observation(name, "made up", logits, moments, small, statistics, rotation, views), labels
+
+
+def imagenet(small: bool) -> Figures:
+    k, d, n = (20, 32, 100) if small else (1000, 2048, 1000)
+    centres = np.random.default_rng(0).normal(size=(k, d)).astype(np.float32)
+    (reference, truth), (known, _) = (of_classes(str(i), centres, 5000, 2.0, i) for i in (1, 2))
+    source = Source(reference, truth, known, centres, np.zeros(k, np.float32))
+    drawn = [of_classes(f"set{i}", centres, n, 3.0 + i % 8, 3 + i) for i in range(3)]
+    meta = meta_train(source, [each for each, _ in drawn], [labels for _, labels in drawn])
+    seconds = dict[str, float]()
+    for name, method in methods_of("accuracy").items():
+        if name not in SLOW:
+            fitted = clone(method).fit(meta)
+            turns = [clocked(partial(fitted.predict, [replace(each)]))[1] for each in meta.sets]
+            seconds[name] = statistics.median(turns)
+    slowest = sorted((name for name in seconds if seconds[name] >= 0.05), key=lambda name: -seconds[name])
+    what = "methods, 1,000 classes, 2,048 features: s a set of 1,000, where .05 or more"
+    yield what, "; ".join(f"`{name}` {seconds[name]:.2f}" for name in slowest)
+
+
+def training(small: bool) -> Figures:
+    rows, square, table = 1000 if small else 10_000, torch.rand(1024, 1024), torch.rand(50_000, 8)
+    for name, network in {"A": Mlp(6, 8, 0.0), "B": Attention(6, 8, 0.1, "one", 3)}.items():
+        autograd = partial(traced, network, table, torch.randint(len(table), (rows,)))
+        with FlopCounterMode(display=False) as counter:
+            autograd()
+        program = partial(Program(network, table, rows).run, autograd.args[2])
+        ways = (program, autograd, partial(torch.mm, square, square))
+        took, plain, product = np.median([[clocked(way)[1] for way in ways] for _ in range(41)], axis=0)
+        rate, peak = counter.get_total_flops() / took / 1e9, 2 * len(square) ** 3 / product / 1e9
+        what = f"gradients of ORA-{name} for {rows:,} rows: operations; GFLOP/s"
+        figure = f"{counter.get_total_flops():.2g}; {rate:.0f}; {rate / peak:.2f}; {plain / took:.2f}"
+        yield f"{what}; share of a matrix product's; autograd's time / theirs", figure
+
+
+BANDWIDTH = 12e9
+"""Bytes a second of the stand-in's copies, as of PCI Express 3.0 with 16 lanes."""
+
+
 @dataclass
 class StandIn:
-    """What passes images takes so many seconds for each, and no processor."""
+    """What passes images takes so many seconds for each and copies there and back, and no processor."""
 
     seconds: float
     name = digest = place = "stand-in"
@@ -129,8 +182,10 @@ class StandIn:
     head_weight = np.zeros((10, 64), np.float32)
 
     def __call__(self, images: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        time.sleep(self.seconds * len(images))
-        return torch.zeros(len(images), 10), torch.zeros(len(images), 64)
+        logits, features = torch.zeros(len(images), 10), torch.zeros(len(images), 64)
+        copied = images.nbytes + logits.nbytes + features.nbytes
+        time.sleep(self.seconds * len(images) + copied / BANDWIDTH)
+        return logits, features
 
 
 class Beside(Observer):
@@ -155,6 +210,13 @@ def pipeline(small: bool) -> Iterator[dict[str, object]]:
         yield {"images of a set": size, "share of the bare rate": statistics.median(shares)}
 
 
+def meta_train(source: Source, sets: Sequence[Observation], labels: Sequence[NDArray[np.int64]]) -> MetaTrain:
+    """Meta-train sets with these labels, of 20 families by turns."""
+    correct = [each.predicted == truth for each, truth in zip(sets, labels, strict=True)]
+    families = [frozenset({str(number % 20)}) for number in range(len(sets))]
+    return MetaTrain(source, sets, np.array([*map(np.mean, correct)]), correct, families, labels=labels)
+
+
 WIDTHS = 64, 1280
 """Features of ResNet-56 and RepVGG-A0."""
 MOST = 100
@@ -171,7 +233,6 @@ def drawn(folder: Path, sets: int, size: int, width: int) -> MetaTrain:
     for number, own in enumerate(logits):
         own[:] = rng.normal(size=own.shape)
         own[np.arange(size), truth] += 1 + 4 * number / sets
-    correct = [own.argmax(axis=1) == truth for own in logits]
     statistics = rng.random((size, 3), np.float32)
     of_all = Moments.of(rng.normal(size=(2 * width, width)) * np.geomspace(1, 0.01, width))
 
@@ -181,10 +242,7 @@ def drawn(folder: Path, sets: int, size: int, width: int) -> MetaTrain:
         return Observation(f"set{number}", "drawn", own, moments, image_stats=statistics)
 
     source = Source(seen(sets), truth, seen(sets), np.zeros((classes, width)), np.zeros(classes))
-    accuracies = np.array([each.mean() for each in correct[:sets]])
-    families = [frozenset({str(number % 20)}) for number in range(sets)]
-    lazily, labels = Lazy(range(sets), seen), [truth] * sets
-    return MetaTrain(source, lazily, accuracies, correct[:sets], families, labels=labels)
+    return meta_train(source, Lazy(range(sets), seen), [truth] * sets)
 
 
 def fit(sets: int, size: int) -> None:
@@ -210,18 +268,78 @@ def fitted_and_predicting(method: Estimator, meta: MetaTrain) -> object:
 def of_methods(small: bool) -> Iterator[dict[str, object]]:
     for size, counts in ((1000, (10, 100, 1000)), (10_000, (10, 100))):
         for sets in counts[:1] if small else counts:
-            took = used(__file__, "fit", sets, size)
-            seconds = json.loads(took.text.splitlines()[-1])
+            text, memory = printed(__file__, "fit", sets, size)
+            seconds = json.loads(text.splitlines()[-1])
             both = sum(seconds.values()) + sum(each for name, each in seconds.items() if name[:2] != "fd")
             line = {"sets": sets, "images of a set": size, "two networks, s": both}
             slowest = ("gated", "cott", f"fd, {WIDTHS[1]:,} features")
-            yield line | {f"{name}, s": seconds[name] for name in slowest} | {"memory, GB": took.memory}
+            yield line | {f"{name}, s": seconds[name] for name in slowest} | {"memory, GB": memory}
 
 
-FIGURES = {"observe": observing}
+def rounded(values: torch.Tensor) -> torch.Tensor:
+    """Float32 with 10 bits of the mantissa, as TF32 has: to the nearest, ties to even."""
+    bits = values.view(torch.int32)
+    return (bits + 0xFFF + (bits >> 13 & 1) & -0x2000).view(torch.float32)
+
+
+def in_tf32(classifier: Classifier) -> Classifier:
+    """A copy whose convolutions read TF32 and sum float32; the last layer is IEEE's, as in PyTorch."""
+    found = replace(classifier)
+    for layer in found.deployed.modules():
+        if isinstance(layer, torch.nn.Conv2d):
+            layer.weight.data = rounded(layer.weight.data)
+            layer.register_forward_pre_hook(lambda _, inputs: (rounded(inputs[0]),))
+    return found
+
+
+def judged(classifier: Classifier, sets: Sequence[ImageSet]) -> tuple[FloatArray, dict[str, float]]:
+    """Logits of the second half of the sets, and RMSE there, in points, of methods fitted to the first."""
+    reference, train, *others = sets
+    needs = ("moments", "features", "image_stats")
+    with tempfile.TemporaryDirectory() as folder:
+        observer = Observer(classifier, Cache(Path(folder)))
+        source, seen = real.observed(observer, reference, train, *others, needs=needs)
+        meta = meta_train(source, seen, [each.truth for each in others])
+        learnt, rest = np.split(np.arange(len(seen)), 2)
+        errors = dict[str, float]()
+        for name, method in methods_of("accuracy").items():
+            if name not in SLOW and {*method.needs} <= {*needs}:
+                fitted = clone(method).fit(subset(meta, learnt))
+                found = fitted.predict([seen[number] for number in rest])
+                errors[name] = 100 * float(np.sqrt(np.mean((found - meta.targets[rest]) ** 2)))
+    return np.concatenate([seen[number].logits for number in rest]), errors
+
+
+def precision(small: bool) -> Iterator[dict[str, object]]:
+    real.require("weights/resnet56.safetensors", "weights/repvgg_a0.safetensors")
+    reference, base = real.held_out(1000, 200) if small else real.held_out()
+    recipes = draw_recipes("default", 8 if small else 24, 0, 300)
+    sets = [reference, real.images("train", len(reference)), *(recipe.render(base) for recipe in recipes)]
+    for arch in ("resnet56", "repvgg_a0"):
+        exact = replace(real.classifier(arch), engine="torch")
+        logits, errors = judged(exact, sets)
+        for name, other in {"TF32": in_tf32(exact), "bfloat16": replace(exact, precision="bfloat16")}.items():
+            theirs, rough = judged(other, sets)
+            moved = {method: abs(rough[method] - errors[method]) for method in errors}
+            most = max(moved, key=moved.__getitem__)
+            changed = (theirs.argmax(axis=1) != logits.argmax(axis=1)).mean()
+            yield {
+                "network": arch,
+                "convolutions in": name,
+                "largest logit": f"{abs(logits).max():.1f}",
+                "largest difference": f"{abs(theirs - logits).max():.2g}",
+                "mean difference": f"{abs(theirs - logits).mean():.2g}",
+                "other predictions, %": 100 * float(changed),
+                "largest change of an RMSE, points": f"{moved[most]:.2f} (`{most}`, of {errors[most]:.2f})",
+                "median change, points": statistics.median(moved.values()),
+            }
+
+
+FIGURES = {"observe": observing, "imagenet": imagenet, "training": training}
 TABLES = {
     "pipeline": (pipeline, "scaling-pipeline"),
     "methods": (of_methods, "scaling-methods"),
+    "precision": (precision, "scaling-precision"),
 }
 
 
