@@ -151,8 +151,7 @@ def _plot_sets(path: Path, lines: Lines) -> Path:
     for axes, (subject, part) in zip(panels, parts, strict=True):
         part.plot(x="set", y=["true", "predicted"], ax=axes, style=["o-", "x"], markersize=4, rot=90)
         axes.set(title=subject, xlabel="", ylabel="accuracy, %", ylim=(-3, 103))
-    save_png(figure, path, dpi=110)
-    return path
+    return save_png(figure, path, dpi=110)
 
 
 def _picture(competition: Competition, path: Path, lines: Lines) -> Path:

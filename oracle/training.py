@@ -175,11 +175,10 @@ def descent(
     network: nn.Module, momentum: float, weight_decay: float, decay_biases: bool
 ) -> torch.optim.Optimizer:
     """Returns stochastic gradient descent on a network's parameters; biases may be free of weight decay."""
-    groups: list[dict[str, Any]] = [{"params": []}, {"params": []}]
-    for name, parameter in network.named_parameters():
-        groups[name.endswith("bias")]["params"].append(parameter)
-    if not decay_biases:
-        groups[1]["weight_decay"] = 0.0
+    named = [*network.named_parameters()]
+    weights = [each for name, each in named if not name.endswith("bias")]
+    biases = [each for name, each in named if name.endswith("bias")]
+    groups: Any = [{"params": weights}, {"params": biases, "weight_decay": weight_decay * decay_biases}]
     return torch.optim.SGD(groups, lr=0.0, momentum=momentum, weight_decay=weight_decay, fused=True)
 
 

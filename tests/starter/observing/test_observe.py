@@ -295,6 +295,13 @@ def test_an_interrupted_map_goes_on_to_the_same_files(observer, tmp_path, monkey
     assert [each.set_name for each in found[1:]] == ["s1", "s2"]
 
 
+def test_what_a_network_does_not_bear_names_the_set(observer):
+    broken = replace(observer, classifier=scaled(float("nan")))
+    sets = [rendering("s0"), rendering("s1", seed=1)]
+    with pytest.raises(UnusableInput, match=r"set s0( or s1)?: classifier 'net0' gives NaN or infinite"):
+        observe_all(sets, broken, ("moments",))
+
+
 def test_a_set_of_another_size_than_it_says_and_unknown_needs_are_refused(observer, tmp_path):
     write_npz(tmp_path / "val.npz", base(n=12))
     declared = FromFile("val", tmp_path / "val.npz", "0" * 64, 13)
