@@ -1,10 +1,11 @@
 """Speed, memory and precision: what a user waits for, and what faster arithmetic changes.
 
-    OMP_NUM_THREADS=1 python benchmarks/speed/scale.py NAME [--small] [--write]
+    OMP_NUM_THREADS=1 python benchmarks/speed/scale.py NAME [--device cuda] [--small] [--write]
 
 NAME is one of
-observe       building and observing a set over bare forward passes of as many images, in rounds by turns.
-imagenet      methods that predict a set of ImageNet's size, the median of three sets.
+observe       building and observing a set over bare forward passes of as many images, in rounds by turns;
+              with --device, images a second of both there, by the clock.
+imagenet      methods that predict a set of ImageNet's size, the median of three sets that are drawn.
 training      gradients of the oracles' networks, in rounds by turns with autograd and a matrix product.
 pipeline      observing sets beside a stand-in for a GPU, over the rate of its bare passes, by the clock.
 methods       fitting the default methods that read what a build observes to up to 1,000 sets, of up to 10,000
@@ -16,7 +17,7 @@ figures or tables into docs/results.
 """
 
 import json
-import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -25,6 +26,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,7 @@ from starter.data.images.imageset import ImageSet
 from starter.data.sets.recipe import CHUNK, draw_recipes
 from starter.data.sets.rendering import FromRecipe
 from starter.models.classifiers import ARCHITECTURES, Classifier
+from starter.models.classifiers.engine import float32_on
 from starter.observing.cache import Cache
 from starter.observing.image_stats import image_stats
 from starter.observing.observation import Lazy, MetaTrain, Moments, Observation, Source
@@ -63,18 +66,6 @@ Figures = Iterator[tuple[str, str]]
 """What was measured, and the figure."""
 
 
-def printed(*words: object) -> tuple[str, float]:
-    """What `python` prints with these words, and the GB of memory that it needs."""
-    child = subprocess.Popen([sys.executable, *map(str, words)], stdout=subprocess.PIPE, text=True)
-    assert child.stdout is not None
-    text = child.stdout.read()
-    _, status, took = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
-        raise SystemExit(f"python {' '.join(map(str, words))} failed")
-    return text, took.ru_maxrss / 1e6
-
-
 def clocked(work: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> tuple[Any, float]:
     """What `work` gives, and seconds, of this process unless by another clock."""
     start = clock()
@@ -83,16 +74,43 @@ def clocked(work: Callable[[], Any], clock: Callable[[], float] = time.process_t
 
 
 def passes(batches: Sequence[torch.Tensor], classifier: Classifier) -> None:
-    """Forward passes of batches that lie ready and nothing else."""
+    """Forward passes of batches that lie ready and nothing else; the last is waited for."""
     with torch.inference_mode():
         for batch in batches:
-            classifier.features_of(batch)
+            features = classifier.features_of(batch)
+    features.cpu()
 
 
-def observed(rendering: FromRecipe, classifier: Classifier) -> None:
+def observed(sets: Sequence[FromRecipe], classifier: Classifier) -> None:
     """Render and observe into a fresh cache."""
     with tempfile.TemporaryDirectory() as folder:
-        observe_all([rendering], Observer(classifier, Cache(Path(folder))), NEEDS)
+        observe_all(sets, Observer(classifier, Cache(Path(folder))), NEEDS)
+
+
+def with_random_weights(arch: str) -> Classifier:
+    """A classifier of ten classes."""
+    torch.manual_seed(0)
+    return Classifier(arch, arch, ARCHITECTURES[arch](10), tuple("0123456789"), *MIDDLE)
+
+
+def beside(device: str, small: bool) -> Figures:
+    """What a device reaches alone, in batches of 2,000, and in the kit, whose sets are rendered beside it."""
+    images = 2000 if small else 100_000
+    rng = np.random.default_rng(0)
+    base = ImageSet("base", rng.integers(256, size=(10_000, 32, 32, 3), dtype=np.uint8))
+    for arch, form in product(("resnet56", "repvgg_a0"), ("float32", "bfloat16")):
+        classifier = replace(with_random_weights(arch), precision=form, device=device)
+        batches = [classifier.normalised(base.images[:2000])] * (images // 2000)
+        passes(batches, classifier)
+        alone = clocked(partial(passes, batches, classifier), time.perf_counter)[1]
+        computes = form if form == "bfloat16" else f"{form} {float32_on(device)}".strip()
+        what = f"images a second on {device}, {arch}, {computes}"
+        yield f"{what}: bare forward passes", f"{images / alone:,.0f}"
+        for size in (1000, min(10_000, images)):
+            sets = [FromRecipe(recipe, base) for recipe in draw_recipes("default", images // size, 0, size)]
+            took = clocked(partial(observed, sets, classifier), time.perf_counter)[1]
+            figure = f"{images / took:,.0f}; {alone / took:.2f}"
+            yield f"{what}: build and observe sets of {size:,}; share of the bare rate", figure
 
 
 def observing(small: bool) -> Figures:
@@ -102,12 +120,11 @@ def observing(small: bool) -> Figures:
     ready = torch.randn(size // CHUNK, CHUNK, 3, 32, 32)
     batches = [batch.to(memory_format=torch.channels_last) for batch in ready]
     for arch in ("resnet56", "repvgg_a0"):
-        torch.manual_seed(0)
-        exact = Classifier(arch, arch, ARCHITECTURES[arch](10), tuple("0123456789"), *MIDDLE)
+        exact = with_random_weights(arch)
         ways = {
             (engine, way): partial(work, of, replace(exact, engine=engine))
             for engine in ENGINES
-            for way, work, of in (("bare", passes, batches), ("all", observed, rendering))
+            for way, work, of in (("bare", passes, batches), ("all", observed, [rendering]))
         }
         turns = [{name: clocked(way)[1] for name, way in ways.items()} for _ in range(2 if small else 4)][1:]
         for engine in ENGINES:
@@ -118,36 +135,15 @@ def observing(small: bool) -> Figures:
         yield f"{what}, {arch}, float32", f"{gain:.2f}"
 
 
-VIEWS = ("rotate90", "rotate180", "rotate270", "grey", "peer:other", "referee:first")
-
-
-def of_classes(
-    name: str, centres: FloatArray, n: int, noise: float, seed: int
-) -> tuple[Observation, NDArray[np.int64]]:
-    """A set of n images about the centres (k, d) of its classes, and their labels (n,)."""
-    rng, (k, d) = np.random.default_rng(seed), centres.shape
-    labels = rng.integers(k, size=n)
-    features = np.maximum(centres[labels] + noise * rng.normal(size=(n, d)), 0).astype(np.float32)
-    logits = (features @ centres.T / np.sqrt(d)).astype(np.float32)
-    views = {view: logits + rng.normal(size=logits.shape).astype(np.float32) for view in VIEWS}
-    statistics, rotation = rng.random((n, 3), np.float32), rng.random(n, np.float32)
-    small, moments = features.astype(np.float16), Moments.of(features)
-    return Observation(name, "made up", logits, moments, small, statistics, rotation, views), labels
-
-
 def imagenet(small: bool) -> Figures:
-    k, d, n = (20, 32, 100) if small else (1000, 2048, 1000)
-    centres = np.random.default_rng(0).normal(size=(k, d)).astype(np.float32)
-    (reference, truth), (known, _) = (of_classes(str(i), centres, 5000, 2.0, i) for i in (1, 2))
-    source = Source(reference, truth, known, centres, np.zeros(k, np.float32))
-    drawn = [of_classes(f"set{i}", centres, n, 3.0 + i % 8, 3 + i) for i in range(3)]
-    meta = meta_train(source, [each for each, _ in drawn], [labels for _, labels in drawn])
-    seconds = dict[str, float]()
-    for name, method in methods_of("accuracy").items():
-        if name not in SLOW:
-            fitted = clone(method).fit(meta)
-            turns = [clocked(partial(fitted.predict, [replace(each)]))[1] for each in meta.sets]
-            seconds[name] = statistics.median(turns)
+    with tempfile.TemporaryDirectory() as folder:
+        meta = drawn(Path(folder), 3, *((100, 32, 20) if small else (1000, 2048, 1000)))
+        seconds = dict[str, float]()
+        for name, method in methods_of("accuracy").items():
+            if name not in SLOW and {*method.needs} <= {*NEEDS}:
+                fitted = clone(method).fit(meta)
+                turns = [clocked(partial(fitted.predict, [each]))[1] for each in meta.sets]
+                seconds[name] = statistics.median(turns)
     slowest = sorted((name for name in seconds if seconds[name] >= 0.05), key=lambda name: -seconds[name])
     what = "methods, 1,000 classes, 2,048 features: s a set of 1,000, where .05 or more"
     yield what, "; ".join(f"`{name}` {seconds[name]:.2f}" for name in slowest)
@@ -225,9 +221,9 @@ LEFT = (*SLOW, "agreement")
 """Methods that train for minutes, or need a referee."""
 
 
-def drawn(folder: Path, sets: int, size: int, width: int) -> MetaTrain:
+def drawn(folder: Path, sets: int, size: int, width: int, classes: int = 10) -> MetaTrain:
     """Sets of which the last is the source, surer and oftener right one by one; logits are read when used."""
-    rng, classes = np.random.default_rng(0), 10
+    rng = np.random.default_rng(0)
     truth = rng.integers(classes, size=size)
     logits = open_memmap(folder / "logits.npy", "w+", np.float32, (sets + 1, size, classes))
     for number, own in enumerate(logits):
@@ -246,7 +242,7 @@ def drawn(folder: Path, sets: int, size: int, width: int) -> MetaTrain:
 
 
 def fit(sets: int, size: int) -> None:
-    """Print the seconds of each method, and of FD by each width."""
+    """Print the seconds of each method, and of FD by each width; and the memory that was needed, in GB."""
     kit, seconds = methods_of("accuracy"), dict[str, float]()
     reading = [name for name in DEFAULT["accuracy"] if {*kit[name].needs} <= {*NEEDS} and name not in LEFT]
     with tempfile.TemporaryDirectory() as folder:
@@ -257,7 +253,8 @@ def fit(sets: int, size: int) -> None:
                 work = partial(fitted_and_predicting, kit[name], subset(meta, rows))
                 took = clocked(work)[1] * sets / len(rows)
                 seconds[f"{name}, {width:,} features" if name == "fd" else name] = took
-    print(json.dumps(seconds))
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    print(json.dumps([seconds, memory]))
 
 
 def fitted_and_predicting(method: Estimator, meta: MetaTrain) -> object:
@@ -268,8 +265,9 @@ def fitted_and_predicting(method: Estimator, meta: MetaTrain) -> object:
 def of_methods(small: bool) -> Iterator[dict[str, object]]:
     for size, counts in ((1000, (10, 100, 1000)), (10_000, (10, 100))):
         for sets in counts[:1] if small else counts:
-            text, memory = printed(__file__, "fit", sets, size)
-            seconds = json.loads(text.splitlines()[-1])
+            command = [sys.executable, __file__, "fit", str(sets), str(size)]
+            text = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+            seconds, memory = json.loads(text.splitlines()[-1])
             both = sum(seconds.values()) + sum(each for name, each in seconds.items() if name[:2] != "fd")
             line = {"sets": sets, "images of a set": size, "two networks, s": both}
             slowest = ("gated", "cott", f"fd, {WIDTHS[1]:,} features")
@@ -350,9 +348,13 @@ def main() -> None:
     parser = real.parser(__doc__, folder=False)
     parser.add_argument("name", choices=[*FIGURES, *TABLES])
     parser.add_argument("--small", action="store_true")
+    parser.add_argument("--device", help="observe: where networks run, as cuda")
     options = parser.parse_args()
     command = f"benchmarks/speed/scale.py {options.name}"
-    if options.name in FIGURES:
+    if options.device:
+        figures = beside(options.device, options.small)
+        pages.tell(figures, f"{command} --device {options.device}", options.write)
+    elif options.name in FIGURES:
         pages.tell(FIGURES[options.name](options.small), command, options.write)
     else:
         measure, table = TABLES[options.name]
