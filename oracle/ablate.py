@@ -114,15 +114,14 @@ def ablate(
     runs = fit_rows(competition, rows, seeds, device=device, cluster=cluster, part=part)
     stem = competition.out / "ablation" / (table if table.startswith("fig") else f"table{table}")
     written = stem.with_suffix(".csv")
-    plot = stem.with_suffix(".png")
-    paths = [written, plot]
+    paths = [written, stem.with_suffix(".png")]
     if table in FIGURES:
         lines = set_lines(competition, part, runs)
-        _plot_sets(plot, lines)
+        _plot_sets(paths[1], lines)
         paths.append(_picture(competition, stem.with_name(f"{table}-images.png"), lines))
     else:
         lines = lines_of(targets_of(competition, part), runs, table)
-        _plot(plot, table, lines)
+        _plot(paths[1], lines)
     write_text(written, csv_table([[*lines[0]], *([*line.values()] for line in lines)]))
     return lines, paths
 
@@ -145,6 +144,17 @@ def set_lines(competition: Competition, part: str, runs: Runs) -> Lines:
             true = 100 * truth[make_id(subject, name)]
             lines.append({"set": name, "subject": subject, "true": true, "predicted": 100 * predicted})
     return lines
+
+
+def _plot(path: Path, lines: Lines) -> None:
+    """Draw the RMSE over all sets, a bar a row and classifier, with its deviation over seeds."""
+    frame = pd.DataFrame(line for line in lines if line["group"] == ALL)
+    wide = frame.pivot(index="row", columns="subject", values=["rmse", "sd"]).loc[frame["row"].unique()]
+    figure = new_figure(1.6 + 0.9 * len(wide), 3.6)
+    axes = figure.subplots()
+    bars = wide["rmse"].plot.bar(ax=axes, yerr=wide["sd"].fillna(0), width=0.8, capsize=3, rot=30)
+    bars.set(title=path.stem, xlabel="", ylabel="RMSE, points")
+    save_png(figure, path, dpi=110)
 
 
 def _plot_sets(path: Path, lines: Lines) -> None:
@@ -221,24 +231,3 @@ def _undertrained(runs: Sequence[Run]) -> str:
     count = {state: sum(run.undertrained == state for run in runs) for state in reversed(UNDERTRAINED[1:])}
     told = ", ".join(f"{state} {times}" for state, times in count.items() if times)
     return f"{told} of {len(runs)}" if told else ""
-
-
-def _plot(path: Path, table: str, lines: Lines) -> None:
-    """Draw the RMSE over all sets: a bar a row and classifier, and its interval."""
-    frame = pd.DataFrame(line for line in lines if line["group"] == ALL)
-    rows, subjects = (frame[name].unique() for name in ("row", "subject"))
-    of = {
-        name: frame.pivot(index="row", columns="subject", values=name).loc[rows, subjects]
-        for name in ("rmse", "low", "high", "sd")
-    }
-    ends = [of["rmse"] - of["low"], of["high"] - of["rmse"]]
-    errors = np.array([end.fillna(of["sd"]).fillna(0).clip(lower=0).T for end in ends]).swapaxes(0, 1)
-    figure = new_figure(1.6 + 0.9 * len(rows), 3.6)
-    axes = figure.subplots()
-    axes.set_title(table if table.startswith("fig") else f"table {table}", loc="left")
-    of["rmse"].plot.bar(
-        ax=axes, yerr=errors if errors.any() else None, width=0.8, capsize=3, xlabel="", ylabel="RMSE, points"
-    )
-    axes.tick_params(axis="x", rotation=30)
-    axes.legend(fontsize=7, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, frameon=False)
-    save_png(figure, path, dpi=110)

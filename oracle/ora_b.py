@@ -33,9 +33,8 @@ class OraB(OraA):
     def _networks(self, inputs: int) -> "list[Callable[[], nn.Module]]":
         from oracle.networks import Attention
 
-        return [
-            partial(Attention, inputs, self.expansion, self.dropout, tokens=self.tokens, heads=self.heads)
-        ]
+        make = partial(Attention, inputs, self.expansion, self.dropout, tokens=self.tokens, heads=self.heads)
+        return [make]
 
 
 class Syp(OraB):

@@ -63,11 +63,8 @@ class OraL(Oracle):
             "force_row_wise": True,
             "verbose": -1,
         }
-        rows, correct = table.rows, table.correct
-        if len(rows) > self.most:
-            drawn = np.sort(np.random.default_rng(self.seed).permutation(len(rows))[: self.most])
-            rows, correct = rows[drawn], correct[drawn]
-        data = Dataset(rows, correct.astype(np.float32), params={"verbose": -1})
+        drawn = np.sort(np.random.default_rng(self.seed).permutation(len(table.rows))[: self.most])
+        data = Dataset(table.rows[drawn], table.correct[drawn].astype(np.float32), params={"verbose": -1})
         self.trees_: Booster = train(parameters, data, self.trees)
 
     def _judge(self, rows: FloatArray) -> FloatArray:

@@ -1,6 +1,5 @@
 """The base of all oracles, which judge every image by its indicators and average over the set."""
 
-import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -23,7 +22,6 @@ from oracle.indicators import (
 from oracle.variant import REPLACED, parts_of
 from starter.observing.observation import MetaTrain, Observation
 from submission.arrays import FloatArray
-from submission.errors import UnusableInput
 
 ESTIMATES = ("threshold", "mean")
 
@@ -61,12 +59,9 @@ class Oracle(Estimator, ABC):
             self._require(name, getattr(self, name) in values, ", ".join(values))
         for name, (low, high) in self.ranges.items():
             value, whole = getattr(self, name), isinstance(getattr(type(self), name), int)
-            fits = isinstance(value, Integral if whole else Real)
-            number = "whole number" if whole else "number"
-            if not (fits and low <= value <= high):
-                raise UnusableInput(
-                    f"{name} must be a {number} in {low:,}..{high:,}, got {reprlib.repr(value)}"
-                )
+            kind: Any = Integral if whole else Real
+            fits = isinstance(value, kind) and low <= value <= high
+            self._require(name, fits, f"a {'whole number' if whole else 'number'} in {low:,}..{high:,}")
         self.source_ = meta.source
         table = ImageTable.of(meta, self._names(), self._scaling())
         self.normalisation_ = table.normalisation

@@ -22,7 +22,7 @@ from submission.arrays import FloatArray
 from submission.files import write_text
 from submission.progress import progress
 
-VERSION = 5
+VERSION = 6
 """Version of the kept fits, to be raised when the same parameters give other predictions."""
 TRAINING = ("train_threshold", "train_mean", "train_image")
 """Columns with an oracle's errors on the meta-train sets: see `Oracle.training_errors`."""
@@ -37,8 +37,8 @@ class Run:
     undertrained: str = ""
 
 
-Job = tuple[str, str, Estimator]
-"""A fit to be made: of a classifier, for a row, by a method."""
+Job = tuple[str, str, Estimator, Path]
+"""A fit to be made: of a classifier, for a row, by a method; and where it is kept."""
 Runs = dict[tuple[str, str], list[Run]]
 """The runs of all seeds by (row, subject)."""
 
@@ -54,24 +54,21 @@ def fit_rows(
     """Fit each method per classifier and seed to predict a part's sets, or read the fits that were kept."""
     needs = asked(rows.values(), competition)
     jobs = [
-        (subject, label, each)
+        (subject, label, each, _path(competition, subject, each, part))
         for subject in competition.subjects
         for label, method in rows.items()
         for each in _seeded(method, seeds)
     ]
-    paths = [_path(competition, subject, method, part) for subject, _, method in jobs]
-    kept = {number: run for number, path in enumerate(paths) if (run := _read(path)) is not None}
-    left = [number for number in range(len(jobs)) if number not in kept]
+    kept = {path: run for *_, path in jobs if (run := _read(path))}
+    left = [job for job in jobs if job[-1] not in kept]
     if cluster and left:
         cluster.observe(competition, needs, ("train", part), device)
-    todo = [jobs[number] for number in left]
-    for number, run in _fitted_all(competition, needs, device, todo, part):
-        text = json.dumps({**asdict(run), "predicted": run.predicted.tolist()})
-        write_text(paths[left[number]], text + "\n")
-        kept[left[number]] = run
+    for path, run in _fitted_all(competition, needs, device, left, part):
+        write_text(path, json.dumps({**asdict(run), "predicted": run.predicted.tolist()}) + "\n")
+        kept[path] = run
     runs = Runs()
-    for number, (subject, label, _) in enumerate(jobs):
-        runs.setdefault((label, subject), []).append(kept[number])
+    for subject, label, _, path in jobs:
+        runs.setdefault((label, subject), []).append(kept[path])
     return runs
 
 
@@ -84,16 +81,16 @@ def _seeded(method: Estimator, seeds: int) -> list[Estimator]:
 
 def _fitted_all(
     competition: Competition, needs: tuple[str, ...], device: str, jobs: Sequence[Job], part: str
-) -> Iterator[tuple[int, Run]]:
-    """Yield the number and the run of each job, classifier after classifier."""
+) -> Iterator[tuple[Path, Run]]:
+    """Yield where each job's run is kept, and the run, classifier after classifier."""
     sets = PublicSets(competition)
-    for name in dict.fromkeys(name for name, _, _ in jobs):
+    for name in dict.fromkeys(name for name, *_ in jobs):
         subject = ClassifierSubject.open(sets, name, needs, device)
         meta = subject.meta_train()
         observed = meta.sets if part == "train" else subject.observations(part)
-        mine = [(number, job) for number, job in enumerate(jobs) if job[0] == name]
-        for number, (_, label, method) in progress(mine, f"rows, {name}"):
-            yield number, _fitted(label, method, name, meta, observed)
+        mine = [job for job in jobs if job[0] == name]
+        for _, label, method, path in progress(mine, f"rows, {name}"):
+            yield path, _fitted(label, method, name, meta, observed)
 
 
 def _fitted(label: str, method: Estimator, subject: str, meta: MetaTrain, observed: Sequence[Seen]) -> Run:

@@ -2,7 +2,7 @@
 
 Between layers as small as an oracle's, autograd and memory that comes and goes take a third of the time. A
 step written out is a list of calls on fixed buffers, in which a gradient takes the place of the value that
-it belongs to. Its draws are those of autograd.
+it belongs to. Dropout draws 16 bits a value.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,14 +13,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from oracle.gelu import gelu
 from oracle.networks import Attention, Block, Mlp
 from submission.errors import UnusableInput
 from submission.progress import progress
 
 CHECKED = 100
 """Number of steps between checks that the weights are finite."""
-SIZES = 8
-"""Number of sizes of batches whose buffers are kept."""
 
 
 class Program:
@@ -85,16 +84,24 @@ class Program:
 
     def _gelu(self, x: Tensor) -> Tensor:
         y = torch.empty_like(x)
-        self.forward.append(partial(torch.ops.aten.gelu.out, x, out=y))
-        self.backward.append(partial(torch.ops.aten.gelu_backward.grad_input, y, x, grad_input=x))
+        self.forward.append(partial(gelu, x.view(-1).numpy(), y.view(-1).numpy()))
+        self.backward.append(partial(x.mul_, y))  # the derivative
         return y
 
     def _dropout(self, x: Tensor, groups: int, rate: float) -> None:
         """Write dropout of groups of columns of x, in its place."""
         if rate:
             mask = x.new_empty(len(x), groups, 1)
+            bits = torch.empty(-(-mask.numel() // 4), dtype=torch.int64)
+            drawn = bits.view(torch.int16)[: mask.numel()].view_as(mask)
             masked = partial(x.view(len(x), groups, -1).mul_, mask)
-            self.forward += [partial(mask.bernoulli_, 1 - rate), partial(mask.div_, 1 - rate), masked]
+            share = round((1 - rate) * 2**16)
+            self.forward += [
+                partial(bits.random_, torch.iinfo(bits.dtype).min, None),
+                partial(torch.ge, drawn, 2**15 - share, out=mask),
+                partial(mask.div_, share / 2**16),
+                masked,
+            ]
             self.backward.append(masked)
 
     def _residual(self, x: Tensor, branch: Callable[[Tensor], Tensor]) -> Tensor:
@@ -118,7 +125,7 @@ class Program:
 def gradients(network: nn.Module, table: Tensor) -> Callable[[Tensor], None]:
     """Returns what adds the gradients of a batch: programs on the processor, of ORA-B if it has one token."""
     if isinstance(network, Mlp) or (isinstance(network, Attention) and isinstance(network.embed, nn.Linear)):
-        programs = lru_cache(SIZES)(partial(Program, network, table))
+        programs = lru_cache(8)(partial(Program, network, table))  # sizes of batches
         if table.device.type == "cpu":
             return lambda batch: programs(len(batch)).run(batch)
     return partial(traced, network, table)
@@ -168,11 +175,10 @@ def descent(
     network: nn.Module, momentum: float, weight_decay: float, decay_biases: bool
 ) -> torch.optim.Optimizer:
     """Returns stochastic gradient descent on a network's parameters; biases may be free of weight decay."""
-    groups: list[dict[str, Any]] = [{"params": []}, {"params": []}]
-    for name, parameter in network.named_parameters():
-        groups[name.endswith("bias")]["params"].append(parameter)
-    if not decay_biases:
-        groups[1]["weight_decay"] = 0.0
+    named = [*network.named_parameters()]
+    weights = [each for name, each in named if not name.endswith("bias")]
+    biases = [each for name, each in named if name.endswith("bias")]
+    groups: Any = [{"params": weights}, {"params": biases, "weight_decay": weight_decay * decay_biases}]
     return torch.optim.SGD(groups, lr=0.0, momentum=momentum, weight_decay=weight_decay, fused=True)
 
 

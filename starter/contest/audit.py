@@ -209,10 +209,12 @@ def _mixes(competition: Competition) -> Iterator[tuple[str, Pixels, BoolArray]]:
 
 
 def computed_by(competition: Competition) -> Iterator[Finding]:
-    """Yield what computed the logits, and how far others may be, where PyTorch did not."""
-    if competition.engine != "torch":
-        text = f"logits in {competition.computes}; where something else computes them, "
-        yield "note", text + may_differ(competition.precision)
+    """Yield what computed the logits, and how far others may be, where it was not PyTorch in IEEE's form."""
+    rounded = competition.precision == "float32" and competition.settings.get("float32") == "TF32"
+    if rounded or competition.engine != "torch":
+        computes = "TF32" if rounded else competition.computes
+        differ = may_differ("float16" if rounded else competition.precision)  # whose mantissa TF32 has
+        yield "note", f"logits in {computes}; where something else computes them, {differ}"
 
 
 def near_chance(competition: Competition, device: str = "cpu") -> Iterator[str]:

@@ -123,7 +123,7 @@ class Cluster:
             self._check(work)
             yield work
         finally:
-            cache.remove(token)
+            (cache.root / token).unlink()
 
     def _check(self, work: Work) -> None:
         """Refuse workers that would compute other observations than this machine, or lose them."""
@@ -211,7 +211,7 @@ def environment(work: Work) -> dict[str, str]:
         **{name: _version(name) for name in LIBRARIES},
         "unseen's code": _code(),
         "engine": arithmetic(asked.engine, asked.precision, work.device),
-        f"sight of {cache.root}:": str(cache.holds(work.token)),
+        f"sight of {cache.root}:": str((cache.root / work.token).exists()),
     }
 
 

@@ -35,13 +35,13 @@ class Cache:
 
     def has(self, kind: str, key: str) -> bool:
         """Returns True if there is an entry, which may be damaged."""
-        return self.holds(f"{kind}/{key}.safetensors")
+        return (self.root / f"{kind}/{key}.safetensors").exists()
 
     def load(self, kind: str, key: str, layout: Layout) -> Arrays | None:
         """Returns the arrays of the entry; None if it is missing, damaged or does not fit the layout."""
         name = f"{kind}/{key}.safetensors"
         try:
-            data = self.read(name)
+            data = (self.root / name).read_bytes()
             arrays = load(data)
             header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
             written = header["__metadata__"]["sha256"]
@@ -55,22 +55,10 @@ class Cache:
         contiguous = {each: np.ascontiguousarray(array) for each, array in arrays.items()}
         self.write(name, save(contiguous, {"sha256": _digest(name, contiguous)}))
 
-    def holds(self, name: str) -> bool:
-        """Returns True if there is a file of this name."""
-        return (self.root / name).exists()
-
-    def read(self, name: str) -> bytes:
-        """Returns the bytes of a file, or raises FileNotFoundError."""
-        return (self.root / name).read_bytes()
-
     def write(self, name: str, data: bytes) -> None:
         """Write a file atomically; its folder is made, for its owner alone."""
         self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_bytes(self.root / name, data)
-
-    def remove(self, name: str) -> None:
-        """Remove a file."""
-        (self.root / name).unlink()
 
 
 def cache_of(root: Path) -> Cache:
@@ -90,7 +78,7 @@ def place_cache(root: Path, place: str) -> None:
     cache, name = Cache(Path(place).absolute()), f".probe-{secrets.token_hex(4)}"
     try:
         cache.write(name, b"unseen")
-        cache.remove(name)
+        (cache.root / name).unlink()
     except OSError as error:
         raise UnusableInput(
             f"--cache {place} cannot be used ({error}): give a folder that you may write to"

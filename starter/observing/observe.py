@@ -206,7 +206,10 @@ class Observer(Witness):
         starts = accumulate(map(len, renderings), initial=0)
         groups = ([*group] for _, group in groupby(renderings, lambda _: next(starts) // together))
         for group, ends, batches in aside(partial(self._rendered, wanted), groups, self.ahead):
-            seen = [self._see(images, rows, wanted) for images, rows in batches]
+            try:
+                seen = [self._see(images, rows, wanted) for images, rows in batches]
+            except UnusableInput as error:
+                raise UnusableInput(f"set {' or '.join(each.name for each in group)}: {error}") from error
             rows = {name: torch.cat([each[name] for each in seen]) for name in seen[0]}
             of_sets = (values.tensor_split(ends) for values in rows.values())
             for rendering, *own in zip(group, *of_sets, strict=True):

@@ -20,9 +20,9 @@ from submission.arrays import BoolArray, FloatArray, IntArray, Pixels
 def kernel(function: Callable[..., Any]) -> Any:
     """Returns the function, compiled on first use and kept beside its file or in the user's cache folder."""
     try:
-        return njit(cache=True, nogil=True)(function)
+        return njit(cache=True, nogil=True, error_model="numpy")(function)
     except RuntimeError:  # neither folder can be written
-        return njit(nogil=True)(function)
+        return njit(nogil=True, error_model="numpy")(function)
 
 
 @kernel

@@ -37,6 +37,10 @@ def test_engine_and_precision_belong_to_the_competition(
         "logits in float32 by openvino; where something else computes them, logits may differ by 0.01 % "
         "of the largest"
     ]
+    rounded = {"engine": "torch", "settings": {**competition.settings, "float32": "TF32"}}
+    assert [text for _, text in computed_by(competition.model_copy(update=rounded))] == [
+        "logits in TF32; where something else computes them, logits may differ by 1 % of the largest"
+    ]
     record = json.loads((root / "private/build.json").read_text())["settings"]
     assert (record["engine"], record["precision"]) == ("openvino", "float32")
     left_open = settings(classifiers=(f"tiny={weights}",))

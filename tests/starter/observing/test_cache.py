@@ -29,12 +29,6 @@ def test_gives_back_what_was_stored(tmp_path):
     for name, array in arrays().items():
         np.testing.assert_array_equal(found[name], array)
         assert found[name].dtype == array.dtype
-    cache.write("token", b"x")
-    assert (cache.holds("token"), cache.read("token")) == (True, b"x")
-    cache.remove("token")
-    assert not cache.holds("token")
-    with pytest.raises(FileNotFoundError):
-        cache.read("token")
 
 
 def test_a_folder_is_made_for_its_owner_alone_and_one_that_is_there_stays_as_it_is(tmp_path):
@@ -69,7 +63,7 @@ def test_an_entry_with_any_flipped_bit_counts_as_missing_and_so_does_one_of_anot
     """A bit may be without meaning, as that of a space in the header: then the entry is as it was."""
     cache, name = Cache(tmp_path), "logits/k.safetensors"
     cache.store("logits", "k", arrays())
-    data = cache.read(name)
+    data = (tmp_path / name).read_bytes()
     for place in range(8 * len(data)):
         flipped = bytearray(data)
         flipped[place // 8] ^= 1 << place % 8

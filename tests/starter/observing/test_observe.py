@@ -228,7 +228,7 @@ def test_a_foreign_or_damaged_entry_is_made_again(observer, part, change):
     if change == "shape":
         observer.cache.store(part, key, {name: array[:-1] for name, array in arrays.items()})
     elif change == "bit":
-        data = bytearray(observer.cache.read(f"{part}/{key}.safetensors"))
+        data = bytearray((observer.cache.root / f"{part}/{key}.safetensors").read_bytes())
         data[-2] ^= 1
         observer.cache.write(f"{part}/{key}.safetensors", bytes(data))
     else:
@@ -293,6 +293,13 @@ def test_an_interrupted_map_goes_on_to_the_same_files(observer, tmp_path, monkey
     assert seen(resumed) == 2 * 520
     assert entries(resumed) == entries(whole)
     assert [each.set_name for each in found[1:]] == ["s1", "s2"]
+
+
+def test_what_a_network_does_not_bear_names_the_set(observer):
+    broken = replace(observer, classifier=scaled(float("nan")))
+    sets = [rendering("s0"), rendering("s1", seed=1)]
+    with pytest.raises(UnusableInput, match=r"set s0( or s1)?: classifier 'net0' gives NaN or infinite"):
+        observe_all(sets, broken, ("moments",))
 
 
 def test_a_set_of_another_size_than_it_says_and_unknown_needs_are_refused(observer, tmp_path):

@@ -222,10 +222,10 @@ def test_params_are_drawn_with_a_strength_where_there_is_one_to_have():
 
 
 def test_a_kernel_is_compiled_where_no_folder_can_be_written(monkeypatch):
-    def refusing(nogil, cache=False):
+    def refusing(cache=False, **options):
         if cache:
             raise RuntimeError("cannot cache function 'half': no locator available")
-        return njit(nogil=nogil)
+        return njit(**options)
 
     monkeypatch.setattr("starter.data.operations.kernels.njit", refusing)
     assert kernel(lambda x: x / 2)(3.0) == 1.5
