@@ -49,7 +49,7 @@ class Published(Tabular):
     def _rows(self) -> list[list[str]]:
         rows = [["team", "rank", "RMSE"]]
         for line in self.final or self.standings:
-            name = line.name if line.kind == "team" else f"{line.name} (baseline)"
+            name = line.name if line.kind == "team" else f"{line.name} ({line.kind})"
             rows.append([name, str(line.rank or ""), str(line.score.rmse)])
         return rows
 

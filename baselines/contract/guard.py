@@ -55,7 +55,7 @@ def told(error: BaseException, folder: Path | None) -> str:
         message = f"{message[:LONGEST]} ..."
     text = f"{type(error).__name__}: {message}" if message else type(error).__name__
     if "NoneType" in message:
-        text += "; is a `return` missing?"
+        text += "; is a `return` missing, or what is read only in the other track (--track)?"
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if Path(frame.filename).parent == folder]
     return f"{text} ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else text

@@ -88,7 +88,7 @@ def test_teams_come_first_and_methods_are_folded_below(competition):
     text = leaderboard_html(competition, [replace(RUNNING, standings=(*LINES, own))], HEAD, 4)
     page, (teams, methods) = Page(text), text.split("<details>", 1)
     assert "1 team, on the public part" in teams
-    assert "The kit's methods, by public score" in methods
+    assert "Methods, by public score" in methods
     assert ("fd" in methods, "fd</bdi>" in teams) == (True, False)
     assert page.text["span"][-1] == "yours"
     assert "baseline" not in page.text["span"]

@@ -21,7 +21,10 @@ NONE = "TypeError: unsupported operand type(s) for +: 'NoneType' and 'int'"
         (lambda: 1 / 0, "ZeroDivisionError: division by zero"),
         (lambda: next(iter(())), "StopIteration"),
         (lambda: exec("raise ValueError('two\\n  lines')"), "ValueError: two lines"),
-        (lambda: None + 1, f"{NONE}; is a `return` missing?"),
+        (
+            lambda: None + 1,
+            f"{NONE}; is a `return` missing, or what is read only in the other track (--track)?",
+        ),
         (lambda: sys.exit(3), "SystemExit: 3"),
         (lambda: np.linalg.inv(np.zeros((2, 2))), "LinAlgError: Singular matrix"),
     ],

@@ -145,7 +145,7 @@ def test_mistakes_are_refused(arguments, code, word, host):
     ("arguments", "word"),
     [
         (("atk",), "did you mean atc?"),
-        (("own_way",), "did you mean own_way:OwnWay?"),
+        (("own_way",), "did you mean own_way:NAME, by the name of its class or pipeline?"),
         (("own_wey:OwnWay",), "No module named 'own_wey'; did you mean own_way?"),
         (("atc", "gde+lr"), "gde+lr cannot run on contest: `peers` needs a second classifier"),
         (("ora-a", "--set", "ora-a.iterations=0"), "iterations"),
