@@ -151,9 +151,11 @@ def _plot(path: Path, lines: Lines) -> None:
     frame = pd.DataFrame(line for line in lines if line["group"] == ALL)
     wide = frame.pivot(index="row", columns="subject", values=["rmse", "sd"]).loc[frame["row"].unique()]
     figure = new_figure(1.6 + 0.9 * len(wide), 3.6)
-    axes = figure.subplots()
-    bars = wide["rmse"].plot.bar(ax=axes, yerr=wide["sd"].fillna(0), width=0.8, capsize=3, rot=30)
-    bars.set(title=path.stem, xlabel="", ylabel="RMSE, points")
+    bars = wide["rmse"].plot.bar(
+        ax=figure.subplots(), yerr=wide["sd"].fillna(0), width=0.8, capsize=3, rot=30
+    )
+    bars.set(xlabel="", ylabel="RMSE, points")
+    bars.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4, fontsize=7, frameon=False)
     save_png(figure, path, dpi=110)
 
 
