@@ -15,7 +15,6 @@ from leaderboard.solutions import version
 from leaderboard.teams import check_team, registered
 from submission.competition import Competition
 from submission.errors import InvalidSubmission, UnusableInput, printable, tell
-from submission.metrics import Score
 from submission.parser import parse
 from submission.predictions import read_bytes
 from submission.scoring import SCORER, check_place, score_parts, score_rows
@@ -144,8 +143,11 @@ def _enter(
         "row": row,
         "note": note,
     }
-    if scores:
-        _tell_doubt(number, score_rows(file.predictions, counting))
+    if scores and score_rows(file.predictions, counting).spearman < UNORDERED:  # the organizer alone is told
+        tell(
+            f"warning: submission {number} hardly orders the sets (rank correlation below {UNORDERED}): was "
+            "it made for this competition? Ids name sets only; its row stays"
+        )
     score, answer = _answered(competition, scores, counting)
     return facts, Receipt(
         number=number,
@@ -156,15 +158,6 @@ def _enter(
         same=next((earlier for earlier, _, _, known in made if known == digest), None),
         created=created,
     )
-
-
-def _tell_doubt(number: int, score: Score) -> None:
-    """Tell the organizer, not the team, of a file that hardly orders the sets, as those of others do."""
-    if score.spearman < UNORDERED:
-        tell(
-            f"warning: submission {number} hardly orders the sets (rank correlation below {UNORDERED}): was "
-            "it made for this competition? Ids name sets only; its row stays"
-        )
 
 
 def _answered(

@@ -61,13 +61,6 @@ def test_a_mistyped_command_is_corrected():
     assert "Did you mean 'laid'?" in run("shift", "leid", check=False).text
 
 
-def test_a_word_of_other_tools_is_answered_with_a_command():
-    words = [(name, word) for name, words in unseen.cli.WORDS.items() for word in words.split()]
-    assert not {word for _, word in words} & {name.split()[0] for name in COMMANDS}
-    for name, word in words:
-        assert f"no command '{word}'. Did you mean `unseen {name}`: " in run(word, check=False).text
-
-
 def test_the_help_of_build_shows_what_a_first_competition_needs():
     short, whole = run("build", "--help").text, run("build", "--help-all").text
     settings = short.partition("\nSettings:\n")[2]

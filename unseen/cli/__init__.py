@@ -21,20 +21,6 @@ PANELS = {
 }
 """The first screen of the help by reader; what it does not list is named in a line of its own."""
 
-WORDS = {
-    "demo": "example tutorial start quickstart",
-    "methods": "list ls baselines models",
-    "new-method": "new init create template",
-    "check-method": "check test",
-    "predict": "run fit infer",
-    "report": "evaluate eval benchmark",
-    "score": "submit upload grade",
-    "leaderboard": "board ranking results publish",
-    "show": "view plot info",
-}
-"""What people who know other tools type, by the command that they want."""
-
-
 COMMANDS: dict[str, Callable[..., None]] = {
     "demo": participant.demo,
     "methods": participant.methods,

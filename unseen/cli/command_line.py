@@ -13,7 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from submission.errors import InvalidSubmission, UnusableInput, naming_options, printable
-from unseen.cli import COMMANDS, GROUPS, PANELS, WORDS, build
+from unseen.cli import COMMANDS, GROUPS, PANELS, build
 
 PURPOSE = "Predict a frozen classifier's accuracy on data without labels."
 LOOK: dict[str, Any] = {"rich_markup_mode": None, "context_settings": {"help_option_names": ["-h", "--help"]}}
@@ -69,14 +69,6 @@ def _typed(function: Callable[..., None]) -> Any:
 
 class Panels(TyperGroup):
     """The application, whose help has a panel for each kind of reader on a screen of thirty lines."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Returns the command that is called; a word of other tools is answered with the kit's own."""
-        for name, words in WORDS.items():
-            if args[0] in words.split():
-                told = f"`unseen {name}`: {first_line(self.commands[name].help)}"
-                ctx.fail(f"There is no command {args[0]!r}. Did you mean {told}")
-        return super().resolve_command(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the panels of commands, and the options in a line."""

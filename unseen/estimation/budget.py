@@ -23,7 +23,7 @@ from baselines.accuracy.atc import confidence_log_odds
 from starter.observing.observation import Observation
 from submission.arrays import BoolArray, FloatArray, IntArray
 from submission.errors import unusable
-from submission.files import read_rows
+from submission.files import digest_of, read_rows
 from submission.page import harmless
 from unseen.estimation.estimates import Estimates, SetEstimate, fallen
 
@@ -82,18 +82,22 @@ def draw(
     files: Files = NO_FILES,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Returns a table of `count` images of each set to label: set, row (from 0), file (if known) and label.
+    """Returns a table of `count` images of each set to label: set, row (from 0), file, check and label.
 
     With the same seed, a larger count adds images to those of a smaller one. Images whose labels are known
     come first, whether drawn or not.
     """
     labels = dict(answers)
+    sets = {seen.set_name: seen for seen in estimates.seen}
     for seen in estimates.seen:
         order = proportional_order(in_strata(seen), np.random.default_rng(seed))
         for row in order[:count].tolist():
             labels.setdefault((seen.set_name, row), "")
-    lines = [(harmless(name), row, _file(files, name, row), label) for (name, row), label in labels.items()]
-    table = pd.DataFrame(lines, columns=["set", "row", "file", "label"])
+    lines = [
+        (harmless(name), row, _file(files, name, row), _check(sets[name], row), label)
+        for (name, row), label in labels.items()
+    ]
+    table = pd.DataFrame(lines, columns=["set", "row", "file", "check", "label"])
     return table if files else table.drop(columns="file")
 
 
@@ -129,7 +133,14 @@ def _problem_of_row(seen: Observation, row: str, cells: Mapping[str, str], files
     file = _file(files, seen.set_name, int(row))
     if cells.get("file", file) != file:
         return f"row {row} of {seen.set_name} is {file}, not {cells['file']}"
+    if cells.get("check", "") not in ("", _check(seen, int(row))):
+        return f"row {row} of {seen.set_name} was another when it was asked: these labels are of other data"
     return ""
+
+
+def _check(seen: Observation, row: int) -> str:
+    """Returns digits that depend on what the model says of an image, but do not show it to who labels it."""
+    return "c" + digest_of(row, int(seen.predicted[row]))[:4]
 
 
 def with_columns(table: pd.DataFrame, path: Path | None) -> pd.DataFrame:

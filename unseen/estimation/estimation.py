@@ -43,7 +43,7 @@ class Estimation(Estimates):
     """
 
     def ask(self, count: int) -> pd.DataFrame:
-        """Returns `count` images of each set to label: columns set, row and label, which is empty.
+        """Returns `count` images of each set to label: columns set, row, check and label, which is empty.
 
         A larger count adds images to those of a smaller one.
         """

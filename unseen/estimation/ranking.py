@@ -158,6 +158,8 @@ class Ranking:
         answers = dict[int, int]()
         last = self.predicted.shape[1] - 1
         for line, cells in read_rows(path, ("row", "label")):
+            if "set" in cells:
+                raise unusable(path, "asked by `unseen estimate`: answer what `unseen rank --ask` draws")
             row, label = cells["row"].removesuffix(".0"), cells["label"]
             if not row.isdecimal() or int(row) > last or int(row) in answers:
                 raise unusable(path, f"line {line}: row {row!r}, where 0 to {last} may stand, each once")

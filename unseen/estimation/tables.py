@@ -69,12 +69,18 @@ def read(given: Any, what: str, kind: str = "logits") -> Given:
     """Returns what a file of a kind holds, or what is given, with the names of a table's columns."""
     if isinstance(given, Path | str):
         path = Path(given)
-        values = _read_file(path, kind)
+        values = _by_number(_read_file(path, kind))
         index = getattr(values, "index", None)
         saved = None if isinstance(index, pd.RangeIndex) else index
         return Given(str(path), values, _column_names(values), index=saved)
     index = given.index if isinstance(given, pd.DataFrame | pd.Series) else None
-    return Given(what, given, _column_names(given), index=index)
+    return Given(what, _by_number(given), _column_names(given), index=index)
+
+
+def _by_number(values: Any) -> Any:
+    """Returns a table whose headings are numbers with its columns in their order; anything else as it is."""
+    numbers = isinstance(values, pd.DataFrame) and all(isinstance(name, int) for name in values.columns)
+    return values.sort_index(axis=1) if numbers else values
 
 
 def _column_names(values: Any) -> tuple[str, ...]:
@@ -239,7 +245,12 @@ def class_columns(given: Given, classes: Sequence[str], labelled: bool) -> Given
     the labelled images' table, headings other than `classes`, the user's own names, are read in their order.
     """
     if not given.columns:
-        return given
+        numbers = {str(name): name for name in getattr(given.values, "columns", ())}
+        named = bool(classes) and {*classes} <= {*numbers}
+        if not named:
+            return given
+        chosen = [numbers[name] for name in classes]
+        return replace(given, values=given.values[chosen], columns=tuple(classes))
     if twice := [name for name in given.columns if given.columns.count(name) > 1]:
         raise UnusableInput(f"{given.what} has the column {twice[0]!r} twice: name each column once")
     if classes and {*classes} <= {*given.columns}:

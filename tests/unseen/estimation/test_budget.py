@@ -46,7 +46,7 @@ def test_predicted_classes_and_their_confidences_are_drawn_in_proportion(found):
 
 def test_asking_for_more_extends_the_first_images(found):
     few, many = found.ask(50), found.ask(100)
-    assert list(few) == ["set", "row", "label"]
+    assert list(few) == ["set", "row", "check", "label"]
     for name, images in few.groupby("set").row:
         assert list(many.row[many.set == name])[:50] == list(images)
     assert (len(many), len(found.ask(250))) == (200, 250 + 200)
@@ -72,6 +72,17 @@ def test_answers_replace_the_estimate_and_missing_ones_are_told(found, tmp_path)
     assert named.answered(path).sets[0].accuracy == named.answered(whole).sets[0].accuracy
     kept = draw(found, 30, read_answers(path, found))
     assert (len(kept), list(kept.label[:5])) == (60, ["ant", "2", "2.0", "3", ""])
+
+
+def test_answers_to_rows_of_other_data_are_refused(found, tmp_path):
+    """A column that is empty or not there, as in a table of one's own, is not compared."""
+    path = written(tmp_path / "ask.csv", found.ask(20), *["ant"] * 20)
+    today = found.seen[0]
+    other = replace(found, seen=(replace(today, logits=today.logits[::-1].copy()), *found.seen[1:]))
+    with pytest.raises(UnusableInput, match="of today was another when it was asked"):
+        other.answered(path)
+    written(path, found.ask(20).assign(check=""), *["ant"] * 20)
+    assert other.answered(path).sets[0].labels == 20
 
 
 def test_images_of_no_class_are_answered_and_count_as_wrong(found, tmp_path):

@@ -77,6 +77,12 @@ def test_the_rows_to_label_are_those_on_which_leading_models_disagree(found):
         replace(ranking, labelled=np.array([0.8, 0.7, 0.6])).ask(1)
 
 
+def test_rows_that_estimate_asks_for_are_no_answers(found, tmp_path):
+    found[0].ask(5).assign(set="today", label="0").to_csv(tmp_path / "ask.csv", index=False)
+    with pytest.raises(UnusableInput, match="asked by `unseen estimate`"):
+        found[0].answered(tmp_path / "ask.csv")
+
+
 def test_what_is_better_is_said_and_labels_say_nothing_of_models_that_do_not_lead(found):
     ranking, truth = found
     told = with_labels(ranking, range(1000), truth)

@@ -48,6 +48,20 @@ def test_classes_with_names_of_missing_values_or_accents_keep_their_columns(tmp_
     assert found.classes == tuple(NAMES)
 
 
+@pytest.mark.parametrize("start", [0, 1])
+def test_columns_headed_by_numbers_are_read_in_the_order_of_the_numbers(tmp_path, start):
+    numbered = pd.DataFrame(LOGITS, columns=range(start, start + 4))
+    numbered.to_csv(tmp_path / "val.csv", index=False)
+    numbered.iloc[:, [2, 0, 3, 1]].to_csv(tmp_path / "new.csv", index=False)
+    for given in (tmp_path / "val.csv", tmp_path / "new.csv", numbered.iloc[:, ::-1]):
+        np.testing.assert_allclose(read_logits(read(given, "logits")), LOGITS)
+    names = [str(start + k) for k in (3, 1, 0, 2)]
+    for labelled in (True, False):
+        given = class_columns(read(tmp_path / "new.csv", "logits"), names, labelled=labelled)
+        np.testing.assert_allclose(read_logits(given), LOGITS[:, [3, 1, 0, 2]])
+        assert given.columns == tuple(names)
+
+
 TIMES = pd.date_range("2026-01-01", periods=120).astype(str)
 OTHERS = {"label": LABELS, "id": np.arange(120), "index": np.arange(120), "seen_at": TIMES}
 OTHERS["camera"] = np.arange(120) % 7
