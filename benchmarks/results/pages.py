@@ -120,7 +120,8 @@ def origins(page: str) -> dict[str, dict[str, str]]:
 def tables(page: str) -> str:
     """The rows of a page and the CSVs that it shows or links."""
     rows = [line for line in page.splitlines() if line.startswith("|")]
-    return "\n".join([*rows, *((DATA / f"{name}.csv").read_text(encoding="utf-8") for name in origins(page))])
+    texts = ((DATA / f"{name}.csv").read_text(encoding="utf-8") for name in origins(page))
+    return "\n".join([*rows, *(" ".join(row) for text in texts for row in csv.reader(text.splitlines()))])
 
 
 def history() -> str:
