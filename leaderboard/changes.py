@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from leaderboard.events import GONE, NONE, SETTINGS, Team, check_line, checked_reason, notice, now, present
-from leaderboard.feedback import public_rows, sets_of
+from leaderboard.feedback import public_rows, scores_before_end, sets_of
 from leaderboard.ledger import Ledger, opened
 from leaderboard.submissions import keep_change
 from leaderboard.teams import check_new_name, check_team, registered
@@ -163,6 +163,8 @@ def _followed(competition: Competition) -> Competition:
 def follow(competition: Competition, ledger: Ledger) -> Competition:
     """Write the settings and notices of now, which the ledger has first, to the competition; returns it."""
     changed = present(competition, ledger.changes())
+    silent = not scores_before_end(competition, public_rows(competition))
+    changed = changed.model_copy(update={"silent": silent})
     if changed != competition and os.access(competition.public, os.W_OK):
         changed.save()
     return changed

@@ -8,11 +8,9 @@ are alike: sets count, not rows.
 import numpy as np
 
 from leaderboard.solutions import counting_solution
-from submission.competition import Competition
+from submission.competition import FEW, Competition
 from submission.table import text_table
 
-FEW = 10
-"""Smallest number of public sets from which a hidden competition gives scores before the end."""
 SUBMISSIONS = (0, 1 / 5, 1 / 3, 1 / 2, 1, 2)
 """Numbers of submissions, as shares of the number of public sets, at which the errors were measured."""
 LEFT_KNOWN = (1, 0.80, 0.66, 0.52, 0.16, 0.05)

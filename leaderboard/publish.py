@@ -10,7 +10,7 @@ from pathlib import Path
 from leaderboard.boards import Moment, final_boards, running_boards
 from leaderboard.changes import follow
 from leaderboard.columns import ASKED, FIRST, Board, board_csv, board_markdown, page_columns
-from leaderboard.feedback import FEW, scores_before_end
+from leaderboard.feedback import scores_before_end
 from leaderboard.heads import read_heads, write_heads
 from leaderboard.ledger import Ledger, ledger_path, newest_head, opened
 from leaderboard.methods import Shown, read_methods
@@ -18,7 +18,7 @@ from leaderboard.pairs import decided_pairs
 from leaderboard.solutions import newest_solution
 from leaderboard.standings import Standing, told_apart
 from leaderboard.verify import file_problems
-from submission.competition import VISIBILITIES, Competition
+from submission.competition import FEW, VISIBILITIES, Competition
 from submission.errors import UnusableInput
 from submission.files import sweep, write_text
 from submission.page import escaped, templates
@@ -76,7 +76,9 @@ def publish(
     if retired and ended is None:
         raise UnusableInput("test sets can be retired only after the end: give --final too")
     if ended is None and (root / PRIVATE).exists():
-        raise UnusableInput(f"the leaderboard is final: give --final, or remove {root / PRIVATE}")
+        raise UnusableInput(
+            f"the leaderboard is final: remove {root / PRIVATE}, or, after all deadlines, give --final"
+        )
     for _ in range(ATTEMPTS):
         with opened(competition) as ledger:
             if out is not None:
@@ -147,7 +149,7 @@ def _doubts(competition: Competition, rows: int, final: bool) -> Iterator[str]:
     """Yield warnings about what the published scores say."""
     if final and competition.deadline is None:
         yield "there is no deadline: submissions are still taken, from teams that know their private scores"
-    if not scores_before_end(competition, rows):
+    if not final and not scores_before_end(competition, rows):
         yield (
             f"the public score is computed from {rows} predictions, so that a few scores would reveal their "
             f"labels: none is given before the end; build with more test sets ({FEW} public ones)"

@@ -77,6 +77,8 @@ Side = Annotated[int, Field(ge=1, le=1 << 20)]
 Limit = Annotated[int, Field(ge=1, le=1_000_000)]
 LONGEST_TEXT = 500
 """Largest number of characters of a contact and of the reason of a change."""
+FEW = 10
+"""Smallest number of public sets from which a hidden competition gives scores before the end."""
 LEAST_LIMIT = 3
 """Smallest default of the number of submissions of a team to a hidden competition."""
 _TIME = re.compile(
@@ -148,6 +150,7 @@ class Competition(BaseModel):
     settings: dict[str, Any] = Field(description="settings of the build that participants see")
     files: dict[PublicPath, Digest] = Field(description="SHA-256 of every file by its path below public/")
     decimals: int = Field(1, ge=0, le=2, description="number of decimals of published scores")
+    silent: bool = Field(False, description="whether there are no scores before the end")
     daily_limit: Limit | None = Field(None, description="submissions of a team per day (UTC)")
     total_limit: Limit | None = Field(None, description="submissions of a team in total")
     free_invalid: bool = Field(False, description="whether a team has ten invalid files a day (UTC) free")
@@ -243,7 +246,7 @@ class Competition(BaseModel):
         if hashlib.sha256(data).hexdigest() not in known:
             raise UnusableInput(
                 f"{self.root / file} is not the file that the build recorded in {RECORD}: restore it from a "
-                f"backup, or remove {self.root / DESCRIPTION} and run the same `unseen build` again (to "
+                f"backup, or remove {self.root / DESCRIPTION} and run the first `unseen build` again (to "
                 "correct a label: unseen rescore)"
             )
         return data
@@ -353,7 +356,8 @@ class Competition(BaseModel):
     def rules(self) -> tuple[str, ...]:
         """Returns the rules, a sentence each: feedback, limits, deadline, metrics, visibility."""
         decimals = "1 decimal" if self.decimals == 1 else f"{self.decimals} decimals"
-        rules = [f"The answer to a submission is its public score, rounded to {decimals}."]
+        answer = f"The answer to a submission is its public score, rounded to {decimals}."
+        rules = ["There are no scores before the end." if self.silent else answer]
         for limit, span in ((self.daily_limit, "per day (UTC)"), (self.total_limit, "in total")):
             if limit is not None:
                 rules.append(f"Each team may make {limit:,} submissions {span}.")

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from leaderboard.export import codabench, datacv, kaggle
 from leaderboard.export.program import REFERENCES, filled, scoring_files, write_private
-from leaderboard.feedback import FEW, public_rows, scores_before_end
+from leaderboard.feedback import public_rows, scores_before_end
 from leaderboard.solutions import counting_solution
 from submission import Competition, UnusableInput
+from submission.competition import FEW
 from submission.files import claim_folder, csv_text, digest_of
 
 PLATFORMS = {"codabench": codabench, "datacv": datacv, "kaggle": kaggle}

@@ -1,6 +1,5 @@
 """Audit of a competition: what could reveal a hidden label, and what makes ranks accidents, one line each."""
 
-import json
 import math
 import os
 import zlib
@@ -27,6 +26,7 @@ from starter.observing.observe import read
 from starter.observing.sets import PublicSets
 from submission import Competition
 from submission.arrays import BoolArray, Pixels
+from submission.competition import FEW
 from submission.metrics import INTERVAL_FAMILIES
 from submission.progress import progress
 from submission.random import AUDIT
@@ -51,8 +51,6 @@ SKILL = 0.2
 """Least gain of a classifier over guessing, as a fraction of a perfect one's."""
 SPREAD = 2.0
 """Smallest standard deviation of the truths, as a multiple of their sampling noise."""
-FEWEST_SETS = 10
-"""Fewest public sets for a meaningful public score."""
 DIGIT = 0.01
 """Smallest useful step of published scores, as a fraction of a score's standard error."""
 VARIED = {
@@ -253,19 +251,15 @@ def few_sets(competition: Competition) -> Iterator[str]:
     """Yield numbers of public sets, and of private families, on which a rank is an accident."""
     rows = solution_of(competition)
     public = {row.set for row in rows if row.usage == "Public"}
-    private = {row.set for row in rows if row.usage == "Private"}
-    tests = read_record(competition.root).get("test", ())
-    families = {test.get("family") for test in tests if json.loads(test["recipe"])["name"] in private}
-    yield from few(len(public), len(families))
+    private = Targets.of_solution(competition, [row for row in rows if row.usage == "Private"])
+    yield from few(len(public), len(private.families), competition.visibility == "hidden")
 
 
-def few(sets: int, families: int) -> Iterator[str]:
-    """Yield what so few public sets, and private families, make an accident."""
-    if sets < FEWEST_SETS:
-        yield (
-            f"public sets: {sets}, fewer than {FEWEST_SETS}: the order on the public board is "
-            "an accident; build with more test sets"
-        )
+def few(sets: int, families: int, hidden: bool) -> Iterator[str]:
+    """Yield what so few public sets, and private families (each in a group), make an accident."""
+    if sets < FEW:
+        meaning = "there are no scores before the end" if hidden else "the public order is an accident"
+        yield f"public sets: {sets}, fewer than {FEW}: {meaning}; build with more test sets"
     if 0 < families < INTERVAL_FAMILIES:
         yield (
             f"families of shift of the test sets that decide the final ranks: {families}, fewer than "

@@ -13,7 +13,7 @@ from scipy.special import softmax
 from starter.contest.audit import few
 from starter.contest.cluster import Cluster
 from starter.contest.plan import Labels, Look, Plan, Values, public_sets
-from starter.contest.record import add_to_record, check_inputs, claim
+from starter.contest.record import add_to_record, check_inputs, check_seed, claim
 from starter.contest.referees import pack_referees, referee_needs, write_referees
 from starter.contest.settings import Settings
 from starter.contest.tracks import TRACKS
@@ -180,8 +180,9 @@ def _drafted(
     return draft, labels
 
 
-def dry_run(settings: Settings, device: str = "cpu") -> tuple[str, list[str]]:
+def dry_run(settings: Settings, test_seed: int | None = None, device: str = "cpu") -> tuple[str, list[str]]:
     """Returns what a build costs, in a sentence, and warnings of accidents in its ranks; writes nothing."""
+    check_seed(settings, test_seed)
     settings = settings.settled(device)
     splits = _splits(settings)
     load = _loader(settings, splits, device, Path())
@@ -215,8 +216,8 @@ def _accidents(settings: Settings, plan: Plan, sizes: Mapping[str, int]) -> Iter
             f"{50 / math.sqrt(size):.0f} points; build with larger sets (--set-size)"
         )
     public = _public(settings.track, plan, 0)
-    private = {family for name, _, family in keys if name not in public}
-    yield from few(len(public), len(private))
+    private = {(group, family) for name, group, family in keys if name not in public}
+    yield from few(len(public), len(private), settings.hidden)
 
 
 def _splits(settings: Settings) -> Splits:

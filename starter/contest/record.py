@@ -33,13 +33,18 @@ def read_record(root: Path, *needed: str) -> dict[str, Any]:
     return found
 
 
+def check_seed(settings: Settings, test_seed: int | None) -> None:
+    """Refuse a test seed with which others could make the hidden sets of a hidden competition."""
+    if settings.hidden and test_seed is not None and (problem := guessable(test_seed)):
+        raise UnusableInput(problem)
+
+
 @contextmanager
 def claim(
     root: Path, settings: Settings, test_seed: int | None, device: str = "cpu"
 ) -> Iterator[tuple[Settings, int]]:
     """Yield settings and the seed of everything hidden, as recorded, while no other build can run there."""
-    if settings.hidden and test_seed is not None and (problem := guessable(test_seed)):
-        raise UnusableInput(problem)
+    check_seed(settings, test_seed)
     record = root / RECORD
     if not record.exists() and root.exists() and any(path.name != "private" for path in root.iterdir()):
         raise UnusableInput(f"{root} is not empty and was not made by `unseen build`: name another folder")

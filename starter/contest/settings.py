@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from submission.competition import time_of, usual_limit
+from submission.competition import FEW, time_of, usual_limit
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -122,6 +122,7 @@ class Settings(BaseModel, ABC):
         usual = usual_limit(public_sets) if self.hidden else None
         return {
             "decimals": self.decimals,
+            "silent": self.hidden and public_sets < FEW,
             "deadline": self.deadline,
             "daily_limit": self.daily_limit or None,
             "total_limit": self.total_limit or usual,

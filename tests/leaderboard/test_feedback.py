@@ -8,6 +8,7 @@ from leaderboard.audit import audit
 from leaderboard.feedback import error_left, price, sets_of
 from leaderboard.publish import publish
 from leaderboard.submissions import submit
+from submission import Competition
 from submission.predictions import write_predictions
 
 
@@ -39,7 +40,12 @@ def test_few_public_rows_give_no_scores_before_the_end_of_a_hidden_competition(
     assert ("25.5" in given.answer) == ("25.5" in published.csv.read_text()) == (kind == "practice")
     assert published.standings[0].rank == (1 if kind == "practice" else None)
     assert any("none is given before the end" in text for text in published.warnings) == (kind == "hidden")
-    assert publish(contest, clock()).final[0].score.rmse > 0
+    assert (kind == "hidden") == (
+        "There are no scores before the end." in Competition.open(contest.root).rules()
+    )
+    ended = publish(contest, clock())
+    assert ended.final[0].score.rmse > 0
+    assert [text for text in ended.warnings if "before the end" in text] == []
 
 
 def test_a_set_counts_once_however_many_subjects_it_has(contest):

@@ -36,6 +36,7 @@ def test_the_readme_has_the_rules_the_format_and_whom_to_ask(competition):
         in text
     )
     assert "There is no deadline." in text
+    assert "\n## Changes since the competition was built\nNone.\n" in text
     assert f"Install version {version('unseen')} of the kit" in text
     assert text.endswith("## Contact\nada@example.org\n")
     assert "Ask the person who gave you this archive." in archive_readme(competition)

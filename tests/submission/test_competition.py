@@ -96,7 +96,7 @@ def test_a_file_is_handed_out_only_as_it_was_built(competition):
 def test_nobody_is_scored_with_a_changed_file(competition, file, old, new):
     path = competition.root / file
     path.write_text(path.read_text().replace(old, new))
-    mend = r"restore it from a backup, or remove .*competition\.json and run the same `unseen build` again"
+    mend = r"restore it from a backup, or remove .*competition\.json and run the first `unseen build` again"
     with pytest.raises(UnusableInput, match=f"is not the file that the build recorded .*: {mend}"):
         solution_of(Competition.open(competition.root))
 

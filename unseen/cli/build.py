@@ -88,7 +88,7 @@ def build(
     if dry_run or folder is None:
         from starter.contest.build import dry_run as rehearse
 
-        cost, warnings = rehearse(asked, device)
+        cost, warnings = rehearse(asked, test_seed, device)
         echo(cost)
         options.warn(*warnings)
         return

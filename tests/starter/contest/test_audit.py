@@ -1,6 +1,7 @@
 """Every way in which a label could be revealed, and every accident of a ranking, is found, graded and named."""
 
 import json
+import re
 from collections import Counter
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from starter.contest.audit import (
     ACCIDENTS,
     audit,
     computed_by,
+    few_sets,
     near_chance,
     permissions,
     practice,
@@ -226,8 +228,18 @@ def test_one_source_and_few_families(sensible):
     path = sensible.private / "build.json"
     path.write_text(path.read_text().replace('"family": "f', '"family": "svhn", "x": "f'))
     families, source = accidents(sensible)
-    assert "final ranks: 1, fewer than 10" in families
+    assert "final ranks: 1, fewer than 10: scores have no interval" in families
     assert source.startswith("all 40 natural test sets come from one collection, svhn")
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_a_family_in_two_groups_counts_as_two_as_on_the_board(sensible, groups):
+    path = sensible.private / "build.json"
+    path.write_text(re.sub(r'"f([5-9])"', lambda found: f'"f{int(found[1]) - 5}"', path.read_text()))
+    rows = [replace(row, group=str(i // 10 % groups)) for i, row in enumerate(whole_solution(sensible))]
+    write_solution(sensible.private / "solution.csv", rows)
+    sensible.save()
+    assert ["final ranks: 5" in text for text in few_sets(sensible)] == [True] * (2 - groups)
 
 
 @pytest.mark.parametrize("track", ["competition", "ood_competition"])
@@ -242,7 +254,9 @@ def test_truths_that_hardly_spread_and_few_sets(track, request):
     assert "(they spread by 0.5 points" in found[0]
     assert ("OOD sets (--ood)" in found[0]) == (track == "ood_competition")
     if track == "competition":
-        assert found[1].startswith("public sets: 2, fewer than 10")
+        assert found[1].startswith("public sets: 2, fewer than 10: the public order is an accident")
+        (told, *_) = few_sets(with_rules(competition, visibility="hidden"))
+        assert "fewer than 10: there are no scores before the end" in told
 
 
 def test_a_classifier_near_chance(contest):

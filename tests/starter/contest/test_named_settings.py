@@ -106,6 +106,7 @@ def test_rules_come_from_settings_and_a_hidden_competition_has_a_total_limit(giv
     images = {"test_sets": 0, "test_from": ("x",)} if "hidden" in given else {}
     limits = {"daily_limit": daily, "total_limit": total}
     rules = {"decimals": given.get("decimals", 1), "deadline": END, "free_invalid": False, **limits}
+    rules["silent"] = "hidden" in given and rows < 10
     assert accuracy_settings(deadline=TIMES[0], **given, **images).rules(rows) == rules
 
 

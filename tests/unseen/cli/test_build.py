@@ -114,6 +114,7 @@ def test_an_audit_ends_with_1_where_there_is_an_error(folder):
 
 
 OOD = ("build", "new", "--dry-run", "--track", "ood")
+HIDDEN = ("build", "new", "--dry-run", "--hidden", "--test-sets", "0", "--test-from", "nowhere")
 
 
 @pytest.mark.parametrize(
@@ -126,6 +127,7 @@ OOD = ("build", "new", "--dry-run", "--track", "ood")
         (("build", "new", "--classifier", "resnet56=nowhere.pt"), "nowhere.pt"),
         (("build", "new", "--classifier", "resnet56"), "resnet56"),
         (("build", "new", "--test-seed", "-1"), "--test-seed"),
+        ((*HIDDEN, "--test-seed", "5"), "below 2^32 and can be guessed"),
         (("build", "new", "--device", "abacus"), "device 'abacus' cannot be used here"),
         (("build", "mixes", "--set-size", "70"), "built with other settings"),
         (("build", "new", "--image-size", "64", "--dry-run"), "--source glyphs has"),
