@@ -160,6 +160,15 @@ class Ledger:
         query = "SELECT solution FROM events WHERE event = 'solution' ORDER BY number DESC LIMIT 1"
         return self._value(query)
 
+    def image_labels(self) -> bytes:
+        """Returns the table of all corrected labels of single images; empty if there is none."""
+        query = "SELECT digest FROM events WHERE event = 'solution' AND digest <> '' ORDER BY number DESC"
+        digest = self._value(query)
+        data = self.file(digest) if digest else b""
+        if data is None:
+            raise UnusableInput(f"the ledger lacks the file {digest[:12]}: restore it from a backup")
+        return data
+
     def knows(self, head: str) -> bool:
         """Returns True if a row has this hash, or if it is the head of an empty ledger."""
         return head == GENESIS or self._value("SELECT 1 FROM events WHERE hash = ?", head) is not None

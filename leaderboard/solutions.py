@@ -1,27 +1,29 @@
 """Versions of the solution, the built one and corrected ones in the ledger, and scoring by a new one."""
 
+import csv
 import hashlib
+import io
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from leaderboard.events import checked_reason, now
 from leaderboard.ledger import Entry, Ledger, opened
-from submission.arrays import IntArray
 from submission.competition import Competition
 from submission.errors import UnusableInput, unusable
-from submission.files import read_rows
+from submission.files import csv_text, read_rows
 from submission.ids import make_id, split_id
 from submission.scoring import SCORER, score_parts
 from submission.solution import (
     COUNTING,
     SolutionRow,
-    built_solution,
     counting_rows,
     parse_solution,
     read_images,
     solution_bytes,
+    whole_solution,
 )
 from submission.tracks import TRACKS
 
@@ -29,6 +31,14 @@ MOST_NAMES = 10
 """Largest number of sets that a notice names."""
 ROUNDING = 1e-6
 """Largest difference between a label and a fraction of the set's images, so that six decimals are enough."""
+
+
+class Rescored(NamedTuple):
+    """The result of :func:`rescore`."""
+
+    submissions: int
+    head: str  # of the ledger
+    changed: Mapping[str, tuple[float, float]]  # fractions before and after by id, which are hidden labels
 
 
 def newest_solution(competition: Competition) -> tuple[SolutionRow, ...]:
@@ -48,7 +58,7 @@ def version(competition: Competition, ledger: Ledger, digest: str | None = None)
     data = None if digest is None else ledger.file(digest)
     if data is not None:
         return parse_solution(data, f"version {digest} of the solution", competition.ids("test"))
-    built = built_solution(competition)
+    built = whole_solution(competition)
     if digest not in (None, hashlib.sha256(solution_bytes(built)).hexdigest()):
         raise UnusableInput(f"version {digest} of the solution is missing: restore it from a backup")
     return built
@@ -65,14 +75,19 @@ def rescore(
     voids: Collection[str],
     reason: str,
     clock: Callable[[], datetime] = now,
-) -> tuple[int, str]:
-    """Correct labels {id: fraction}, void sets, score all again; returns how many, and the ledger's head."""
+    images: Sequence[Path] = (),
+) -> Rescored:
+    """Correct labels {id: fraction} and those in files of `images`, void sets, and score all again."""
     with opened(competition, writing=True) as ledger:
         before = version(competition, ledger)
+        kept = ledger.image_labels()
+        table, accuracies = of_corrected_images(competition, images, kept) if images else (kept, {})
+        labels = {**accuracies, **labels}
         rows = corrected(competition, before, labels, voids)
-        if rows == before:
+        if rows == before and table == kept:
             raise UnusableInput(
-                "nothing would change: give a --label ID=FRACTION or a --void SET that is not recorded yet"
+                "nothing would change: give an --images FILE, a --label ID=FRACTION or a --void SET that is "
+                "not recorded yet"
             )
         counting = counting_rows(competition, rows)
         found = {
@@ -87,6 +102,7 @@ def rescore(
             "solution",
             scorer=SCORER,
             solution=solution,
+            digest=ledger.keep_file(table) if table else None,
             what=_what({split_id(name)[1] for name in labels}, set(voids)),
             before=hashlib.sha256(solution_bytes(before)).hexdigest(),
             after=solution,
@@ -94,29 +110,42 @@ def rescore(
         )
         for number, score in found.items():
             ledger.append(time, "score", entry=number, scorer=SCORER, solution=solution, **score)
-        return len(found), ledger.head
+        values = {row.id: (old.prediction, row.prediction) for old, row in zip(before, rows, strict=True)}
+        changed = {name: pair for name, pair in values.items() if pair[0] != pair[1]}
+        return Rescored(len(found), ledger.head, changed)
 
 
-def of_corrected_images(competition: Competition, file: Path) -> dict[str, float]:
-    """Returns the accuracies {id: fraction} of the sets in a CSV of labels: set, image from 0, class."""
+def of_corrected_images(
+    competition: Competition, files: Sequence[Path], kept: bytes = b""
+) -> tuple[bytes, dict[str, float]]:
+    """Returns labels of images from CSVs (set, image from 0, class), added to the table of those kept before.
+
+    The first is the new table, the second the accuracies {id: fraction} of the sets in the files.
+    """
     if competition.track != "accuracy":
         raise UnusableInput("--images: only the accuracy track has a class for each image; use --label")
     known = read_images(competition)
-    truth: dict[str, IntArray] = {}
-    for line, row in read_rows(file, ("set", "image", "class")):
-        name, image, label = row["set"], row["image"], row["class"]
-        if name not in competition.sets("test"):
-            raise unusable(file, f"line {line}: there is no test set {name!r}")
-        classes = truth.setdefault(name, known[name].copy())
-        if not image.isdecimal() or int(image) >= len(classes):
-            raise unusable(file, f"line {line}: {name} has images 0 to {len(classes) - 1}, not {image!r}")
-        names = {each: place for place, each in enumerate(competition.classes)}
-        names |= {str(place): place for place in range(len(names)) if str(place) not in names}
-        if label not in names:
-            raise unusable(file, f"line {line}: there is no class {label!r}")
-        classes[int(image)] = names[label]
-    ids = (make_id(subject, name) for name in truth for subject in competition.subjects)
-    return {each: float((known[each] == truth[split_id(each)[1]]).mean()) for each in ids}
+    names = {each: place for place, each in enumerate(competition.classes)}
+    names |= {str(place): place for place in range(len(names)) if str(place) not in names}
+    labels = {(name, int(image)): label for name, image, label in csv.reader(io.StringIO(kept.decode()))}
+    fresh = dict[str, None]()
+    for file in files:
+        for line, row in read_rows(file, ("set", "image", "class")):
+            name, image, label = row["set"], row["image"], row["class"]
+            if name not in competition.sets("test"):
+                raise unusable(file, f"line {line}: there is no test set {name!r}")
+            last = len(known[name]) - 1
+            if not image.isdecimal() or int(image) > last:
+                raise unusable(file, f"line {line}: {name} has images 0 to {last}, not {image!r}")
+            if label not in names:
+                raise unusable(file, f"line {line}: there is no class {label!r}")
+            fresh[name] = None
+            labels[name, int(image)] = label
+    for (name, number), label in labels.items():
+        known[name][number] = names[label]
+    ids = (make_id(subject, name) for name in fresh for subject in competition.subjects)
+    accuracies = {each: float((known[each] == known[split_id(each)[1]]).mean()) for each in ids}
+    return csv_text((*key, label) for key, label in sorted(labels.items())).encode(), accuracies
 
 
 def _what(corrected: Collection[str], voided: Collection[str]) -> str:

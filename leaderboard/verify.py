@@ -10,9 +10,10 @@ import numpy as np
 
 from leaderboard.ledger import Entry, Ledger, chain_problems, opened
 from leaderboard.solutions import predictions_of, version
-from submission.competition import Competition
+from submission.competition import DESCRIPTION, Competition
 from submission.errors import InvalidSubmission, UnusableInput
 from submission.files import replacing, temporary_in
+from submission.pack import file_entry
 from submission.parser import parse
 from submission.scoring import SCORER, score_parts
 from submission.solution import SolutionRow, counting_rows
@@ -87,6 +88,7 @@ def backup(competition: Competition, file: Path) -> str:
     competition.check_output(file, ".zip")
     copied = temporary_in(competition.private, "contest.sqlite")
     members = {f"private/{name}": competition.private / name for name in BUILT}
+    described = (competition.root / DESCRIPTION).read_bytes()  # before the ledger, which it follows
     members["private/contest.sqlite"] = copied
     try:
         with opened(competition) as ledger, replacing(file, True, competition.private) as temporary:
@@ -95,6 +97,7 @@ def backup(competition: Competition, file: Path) -> str:
                 for name, path in members.items():
                     if path.exists():
                         archive.write(path, name)
+                archive.writestr(file_entry(DESCRIPTION), described)
     finally:
         copied.unlink(missing_ok=True)
     return f"{file}, with the ledger up to head {head}"

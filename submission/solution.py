@@ -87,13 +87,8 @@ def solution_of(competition: Competition, metric: str | None = None) -> tuple[So
 
 
 def whole_solution(competition: Competition) -> tuple[SolutionRow, ...]:
-    """Returns the rows of the built solution of all test sets, voided ones included."""
+    """Returns the rows of the built solution of all test sets."""
     competition.require_private()
-    return built_solution(competition)
-
-
-def built_solution(competition: Competition) -> tuple[SolutionRow, ...]:
-    """Returns the same rows for a caller who has had `Competition.require_private`."""
     path = str(competition.root / SOLUTION)
     return parse_solution(competition.sealed(SOLUTION), path, competition.ids("test"))
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from leaderboard.changes import amend
 from leaderboard.heads import read_heads
 from leaderboard.history import history
 from leaderboard.ledger import COLUMNS, GENESIS, ledger_path, opened, row_hash
@@ -237,6 +238,11 @@ def test_a_backup_restores_what_was_there(entered, halves, clock, tmp_path):
         submit(entered, halves, "D", clock)
     withdraw(entered)
     assert submit(entered, halves, "D", clock).number == 5
+    amend(entered, "why", clock, daily_limit=9)
+    restore(entered, file)
+    withdraw(entered)
+    assert publish(Competition.open(entered.root)).csv.exists()
+    assert Competition.open(entered.root).daily_limit is None
 
 
 def test_a_receipt_is_never_replaced(competition, halves, clock):

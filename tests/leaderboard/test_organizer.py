@@ -3,6 +3,8 @@
 import csv
 import json
 import re
+import zipfile
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -24,14 +26,19 @@ def test_from_submission_to_finals_and_corrections(host):
     assert (result.code, "id 'cnn/test_0001' is missing" in result.text) == (1, True)
     assert run("select", "comp", "--team", "ada", 3).text.startswith("ada: submission 3 counts at the end\n")
     assert stars("ADA") == ["1", "2", "3*", "4"]
+    chosen = run("select", "comp", "--team", "ada", 3, 1).text
+    assert chosen.startswith("ada: submissions 3 and 1 count at the end\n")
     assert run("select", "comp", "--team", "ada").text.startswith("ada: the best two count\n")
     assert stars("ADA") == ["1*", "2*", "3", "4"]
     asked = ["rescore", "comp", "--label", "cnn/test_0001=0.5", "--void", "test_0002"]
     text = run(*asked, "--reason", "a mix-up").text
-    assert text.startswith("submissions scored again: 3; the ledger's head is ")
+    assert text.startswith(
+        "cnn/test_0001: 90.00 % -> 50.00 %\nsubmissions scored again: 3; the ledger's head is "
+    )
+    assert not [path for path in Path("comp").glob("leaderboard*") if "50.00 %" in path.read_text()]
     head = re.search(r"[0-9a-f]{64}", text)[0]
     text = run("verify", "comp", "--head", head).text
-    assert text == f"rows: 11, submissions: 4, head {head}\nthe ledger is unaltered\n"
+    assert text == f"rows: 12, submissions: 4, head {head}\nthe ledger is unaltered\n"
 
 
 def test_a_team_gets_a_receipt_and_a_history(host):
@@ -58,12 +65,27 @@ def test_a_hidden_competition_wants_teams_to_be_registered(host, competition):
     first = run("score", "comp", sample, "--team", "Ada", "--new-team").text
     assert "Ada is a new team" in first
     assert "entered; there are no scores before the end" in run("score", "comp", sample, "--team", "ada").text
+    run("pack", "comp", "--out", "comp.zip")
+    readme = zipfile.ZipFile("comp.zip").read("comp/README.md").decode()
+    assert "\n- There are no scores before the end.\n" in readme
+    assert "The answer to a submission" not in readme
 
 
 def stars(team):
     """The numbers of a team's submissions, with a star where they count."""
     listed = run("history", "comp", "--team", team).text.splitlines()
     return [line.split()[0] for line in listed[1:-1]]
+
+
+def test_a_later_deadline_after_the_end_is_doubted_and_the_board_says_what_works(host, competition):
+    past = with_rules(competition, deadline=datetime(2026, 1, 1, tzinfo=timezone.utc))
+    run("leaderboard", past.root, "--final")
+    said = run("amend", past.root, "--deadline", "2999-01-01", "--reason", "why").text
+    assert "warning: private scores are published: who submits from now on can know them" in said
+    private = past.root / "leaderboard_private.csv"
+    assert f"is final: remove {private}, or, after all deadlines, give --final" in said
+    private.unlink()
+    assert "Teams, with public scores" in run("leaderboard", past.root).text
 
 
 def test_auroc_counts_for_no_rank(ood_competition, monkeypatch):

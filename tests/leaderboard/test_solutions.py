@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 from rules import with_rules
 
@@ -8,7 +9,7 @@ from leaderboard.submissions import submit
 from leaderboard.verify import verify
 from submission import UnusableInput
 from submission.scoring import validate
-from submission.solution import whole_solution
+from submission.solution import whole_solution, write_images
 
 
 def entries(competition):
@@ -21,8 +22,8 @@ def test_a_corrected_label_scores_every_submission_anew(competition, halves, per
     submit(competition, halves, "A", clock)
     submit(competition, perfect, "B", clock)
     before = entries(competition)
-    scored, head = rescore(competition, {"cnn/test_0001": 0.5}, set(), "a mix-up", clock)
-    assert (scored, head) == (2, verify(competition).head)
+    done = rescore(competition, {"cnn/test_0001": 0.5}, set(), "a mix-up", clock)
+    assert done == (2, verify(competition).head, {"cnn/test_0001": (0.9, 0.5)})
     after = entries(competition)
     assert [entry.public for entry in after] == pytest.approx([250**0.5, 20.0])
     assert [entry.private for entry in after] == [entry.private for entry in before]
@@ -71,6 +72,31 @@ def test_what_cannot_be_corrected_changes_nothing(competition, clock, labels, vo
     with pytest.raises(UnusableInput, match=message):
         rescore(competition, labels, voids, "r", clock)
     assert verify(competition).rows == 0
+
+
+def test_corrected_images_add_up(competition, clock, tmp_path):
+    """The set's 100 images are of class 0; the first classifier says 1 of four and the second of two."""
+    ids = {"cnn/test_0001": 4, "vit:b/test_0001": 2}
+    predicted = {name: np.arange(100) < count for name, count in ids.items()}
+    write_images(competition.root, {"test_0001": np.zeros(100)}, predicted)
+    files = [tmp_path / f"{number}.csv" for number in range(4)]
+    label = competition.classes[1]
+    for file, rows in zip(files, ([0], [1], [1, 2], [3, 50]), strict=True):
+        file.write_text("set,image,class\n" + "".join(f"test_0001,{row},{label}\n" for row in rows))
+    first = rescore(competition, {}, (), "one", clock, images=files[:2])
+    assert {name: after for name, (_, after) in first.changed.items()} == {
+        "cnn/test_0001": 0.98,
+        "vit:b/test_0001": 1.0,
+    }
+    rescore(competition, {}, {"test_0002"}, "no image", clock)
+    again = rescore(competition, {}, (), "more", clock, images=files[2:3])
+    assert again.changed == {"cnn/test_0001": (0.98, 0.99), "vit:b/test_0001": (1.0, 0.99)}
+    with pytest.raises(UnusableInput, match="nothing would change"):
+        rescore(competition, {}, (), "again", clock, images=files[1:3])
+    assert rescore(competition, {}, (), "last", clock, images=files[3:]).changed == {
+        "vit:b/test_0001": (0.99, 0.97)
+    }
+    assert verify(competition).problems == ()
 
 
 def test_six_decimals_are_enough_for_a_label(competition, clock):

@@ -91,8 +91,9 @@ def select(
     from leaderboard.submissions import select as choose
 
     head = choose(competition, team, numbers)
-    chosen = " and ".join(map(str, numbers))
-    echo(f"{team}: " + (f"submission {chosen} counts at the end" if chosen else "the best two count"))
+    chosen = f"submission {numbers[0]} counts" if numbers else "the best two count"
+    chosen = f"submissions {numbers[0]} and {numbers[1]} count" if len(numbers) > 1 else chosen
+    echo(f"{team}: {chosen}" + (" at the end" if numbers else ""))
     echo(f"the ledger's head is {head}")
     _update(competition)
     options.tell_next("history", competition.root, "--team", team)
@@ -151,26 +152,27 @@ def rescore(
     reason: Reason,
     labels: Annotated[list[str], option("ID=FRACTION", "A corrected label. Repeatable.", "--label")] = [],
     void: Annotated[list[str], option("SET", "A test set not to count. Repeatable.", "--void")] = [],
-    images: Annotated[Path | None, path("A CSV of corrected image labels: set,image,class.")] = None,
+    images: Annotated[list[Path], path("A CSV of image labels: set,image,class. Repeatable.")] = [],
 ) -> None:
     """Correct labels or void test sets (organizers).
 
     Every submission is scored again; the ledger records the change, and the board says it. --images works out
-    the accuracies of the sets that it names: images count from 0, and it has every corrected image of a set.
+    the accuracies of the sets that it names: images count from 0, and images corrected before stay so. It
+    prints hidden values, before and after, for you alone.
 
     Example: unseen rescore contest --void test_0003 --reason mislabelled
     """
-    from leaderboard.solutions import of_corrected_images
     from leaderboard.solutions import rescore as correct
     from submission.parser import NUMBER
 
     pairs = [text.rpartition("=") for text in labels]
     if not all(NUMBER.fullmatch(value) for *_, value in pairs):
         raise UnusableInput(f"--label {' '.join(labels)}: give ID=FRACTION, such as small/test_0001=0.5")
-    corrected = of_corrected_images(competition, images) if images else {}
-    corrected |= {name: float(value) for name, _, value in pairs}
-    scored, head = correct(competition, corrected, set(void), reason)
-    echo(f"submissions scored again: {scored:,}; the ledger's head is {head}")
+    given = {name: float(value) for name, _, value in pairs}
+    done = correct(competition, given, set(void), reason, images=images)
+    for name, (before, after) in done.changed.items():
+        echo(f"{name}: {100 * before:.2f} % -> {100 * after:.2f} %")
+    echo(f"submissions scored again: {done.submissions:,}; the ledger's head is {done.head}")
     _update(competition)
 
 
@@ -201,7 +203,7 @@ def amend(
         total_limit=total_limit,
         contact=contact,
     )
-    _tell_change(amended, len(amended.notices) - len(competition.notices))
+    _tell_change(amended, len(amended.notices) - len(competition.notices), later=deadline is not None)
 
 
 def team(
@@ -222,13 +224,16 @@ def team(
     """
     from leaderboard.changes import team as change_team
 
-    _tell_change(change_team(competition, name, action, to=to, reason=reason), 1)
+    _tell_change(change_team(competition, name, action, to=to, reason=reason), 1, later=action == "extend")
 
 
-def _tell_change(competition: "Competition", count: int) -> None:
-    """Print the newest notices and the ledger's head, and write the board."""
+def _tell_change(competition: "Competition", count: int, later: bool) -> None:
+    """Print the newest notices and the ledger's head, warn of a late deadline, and write the board."""
     from leaderboard.ledger import newest_head
+    from leaderboard.publish import PRIVATE
 
+    if later and (competition.root / PRIVATE).exists():
+        options.warn("private scores are published: who submits from now on can know them")
     echo("\n".join(competition.notices[-count:]))
     echo(f"the ledger's head is {newest_head(competition)}")
     _update(competition)

@@ -91,7 +91,7 @@ def test_corrected_image_labels_give_the_accuracies(noisy, tmp_path):
     file.write_text("set,image,class\n" + f"test_0001,{places[0]},b\ntest_0001,{places[2]},2\n")
     classes = known["test_0001"].copy()
     classes[places[0]], classes[places[2]] = 0, 2
-    found = of_corrected_images(noisy, file)
+    _, found = of_corrected_images(noisy, [file])
     assert found == {
         f"{subject}/test_0001": (known[f"{subject}/test_0001"] == classes).mean()
         for subject in ("net", "net2")
@@ -100,7 +100,7 @@ def test_corrected_image_labels_give_the_accuracies(noisy, tmp_path):
     for row in ("train_0001,0,b", "test_0001,50,b", "test_0001,-1,b", "test_0001,0,e"):
         file.write_text(f"set,image,class\n{row}\n")
         with pytest.raises(UnusableInput, match="line 2: "):
-            of_corrected_images(noisy, file)
+            of_corrected_images(noisy, [file])
 
 
 def test_an_interrupted_build_goes_on_to_the_same_files(built, settings, tmp_path, monkeypatch):
