@@ -105,7 +105,7 @@ def _board(
     groups = first.group_scores(dict.fromkeys(first.ids, 0.0)) if whole else ()
     return Board(
         part=part,
-        standings=standings(lines, first.families, decimals),
+        standings=standings(lines, first.families, decimals, exact=part == "validation"),
         decimals=decimals,
         noise_floor=round(first.noise_floor, decimals),
         further=(*competition.titles[1:], *groups),

@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from leaderboard.feedback import FEW
 from leaderboard.pairs import ENOUGH
 from leaderboard.standings import Standing
-from submission.metrics import INTERVAL_FAMILIES
+from submission.competition import FEW
+from submission.metrics import FEWEST_FAMILIES, INTERVAL_FAMILIES
 from submission.page import escaped, harmless
 from submission.scoretable import BY_GROUP, GROUPS
 from submission.table import cell, csv_table, markdown_table
@@ -182,17 +182,6 @@ COLUMNS = (
     Column("", "ScoreLow", lambda _, line: line.low, end, "detailed"),
     Column("", "ScoreHigh", lambda _, line: line.high, end, "detailed"),
     Column(
-        "Rank interval",
-        "",
-        lambda _, line: (line.best, line.worst),
-        lambda ends, _: "" if ends[0] is None else f"{ends[0]}–{ends[1]}",
-        "detailed",
-        legend="The rank among teams, or among methods, in 95 % of 1,000 draws, with replacement, of "
-        "families of sets.",
-    ),
-    Column("", "RankLow", lambda _, line: line.best, plain, "detailed"),
-    Column("", "RankHigh", lambda _, line: line.worst, plain, "detailed"),
-    Column(
         "Rank group",
         "RankGroups",
         lambda _, line: line.rank_groups,
@@ -200,7 +189,8 @@ COLUMNS = (
         "detailed",
         kind="lanes",
         legend="Two rows of a table share a bar where the paired test does not tell them apart, and share "
-        "none where it does (.05 over all pairs of the first 20 rows, adjusted after Holm). Below "
+        "none where it does (.05 over all pairs of the first 20 rows, adjusted after Holm; from "
+        f"{FEWEST_FAMILIES} families on). Below "
         f"{ENOUGH} families a pair also needs mean squares apart by a ninth of its largest family's.",
     ),
     Column(

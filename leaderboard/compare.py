@@ -81,7 +81,7 @@ class Ranked:
         _, codes = np.unique(kinds[there], return_inverse=True)
         order = np.lexsort([*scores[np.argsort(items.systems)], codes])
         codes = codes[order] if items.families else np.arange(len(order))
-        drawn = Families(codes, np.zeros(len(np.unique(codes)), dtype=np.int64))
+        drawn = Families(codes)
         means = _means(scores[:, order])
         best = np.argsort(means if lower else -means, kind="stable")
         names = [items.systems[place] for place in best]

@@ -5,14 +5,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.random import Generator
 
-from leaderboard.feedback import FEW, public_score, scores_before_end
+from leaderboard.feedback import public_score, scores_before_end
 from leaderboard.ledger import Entry
 from leaderboard.pairs import decided_pairs, paired_rank_groups
 from submission.arrays import FloatArray, IntArray
-from submission.competition import Competition
-from submission.metrics import FEWEST_FAMILIES, LEVEL, Score, skill
+from submission.competition import FEW, Competition
+from submission.metrics import FEWEST_FAMILIES, Score, skill
 from submission.random import BOOTSTRAP
 from submission.scoretable import (
     CONSTANT,
@@ -25,8 +24,6 @@ from submission.scoretable import (
     validation_targets,
 )
 
-DRAWS = 1000
-"""Number of draws of families for intervals of ranks."""
 MOST = 20
 """Number of the best lines that are compared pair by pair."""
 Predictions = Mapping[int, Mapping[str, float]]
@@ -50,12 +47,10 @@ class Standing:
     submissions: int = 0
     public: "Standing | None" = None  # after the end, a team's line among the public standings
     further: tuple[float, ...] = ()  # RMSE of the metrics that do not rank, then `Targets.group_scores`
-    skill: float = math.nan  # against `CONSTANT`, from the published scores
+    skill: float = math.nan  # against `CONSTANT`, from the published scores where labels are hidden
     rank: int | None = None
     low: float = math.nan  # ends of the 95 % interval of the RMSE, rounded outwards to one decimal less
     high: float = math.nan
-    best: int | None = None  # ends of the 95 % interval of the rank among teams, or among methods
-    worst: int | None = None
     rank_groups: tuple[int, ...] = ()  # numbers, from 1 on; two lines that share none are told apart
     team_id: str = ""
 
@@ -162,11 +157,14 @@ def _scored(
     return replace(line, errors=parts[0].errors(predicted), further=_further(parts, predicted))
 
 
-def standings(lines: Sequence[Standing], families: Families | None, decimals: int) -> tuple[Standing, ...]:
+def standings(
+    lines: Sequence[Standing], families: Families | None, decimals: int, exact: bool = False
+) -> tuple[Standing, ...]:
     """Returns the lines of a board: ranked teams, then unranked methods, the best of each first.
 
     In a tie of displayed RMSEs the earlier submission comes first. Teams are compared with teams, methods
-    with methods. There are no intervals and tests without `families`, or with too few (`_enough`).
+    with methods. There are no intervals and tests without `families`, or with too few (`_enough`). Skill is
+    that of displayed RMSEs, or, where the labels are public (`exact`), of exact ones.
     """
 
     def order(line: Standing) -> tuple[bool, float, int]:  # missing scores come last
@@ -174,9 +172,11 @@ def standings(lines: Sequence[Standing], families: Families | None, decimals: in
         return line.kind != "team", rmse, line.number
 
     placed = sorted(lines, key=order)
-    constants = [round(line.score.rmse, decimals) for line in placed if line.name == CONSTANT]
+    scores = [line.score if exact else line.score.rounded(decimals) for line in placed]
+    constants = [score.rmse for score, line in zip(scores, placed, strict=True) if line.name == CONSTANT]
     constant = constants[0] if constants and families is not None else math.nan
-    ranked = _ranked([_rounded(line, constant, decimals) for line in placed], decimals)
+    skills = [skill(score.rmse, constant) for score in scores]
+    ranked = _ranked([_rounded(*pair, decimals) for pair in zip(placed, skills, strict=True)], decimals)
     if families is None or not _enough(lines, families):
         return ranked
     compared = ([line for line in ranked if (line.kind == "team") == teams] for teams in (True, False))
@@ -187,13 +187,13 @@ def _enough(lines: Sequence[Standing], families: Families) -> bool:
     return bool(lines) and len(families.codes) >= FEW and len(families) >= FEWEST_FAMILIES
 
 
-def _rounded(line: Standing, constant: float, decimals: int) -> Standing:
+def _rounded(line: Standing, skill: float, decimals: int) -> Standing:
     score = line.score.rounded(decimals)
     few = line.score.n < FEW
     return replace(
         line,
         score=Score(score.rmse, math.nan, math.nan, score.n) if few else score,
-        skill=skill(score.rmse, constant),
+        skill=skill,
         further=tuple(math.nan if few else round(rmse, decimals) for rmse in line.further),
     )
 
@@ -210,55 +210,28 @@ def _ranked(lines: Sequence[Standing], decimals: int) -> tuple[Standing, ...]:
 def _with_uncertainty(lines: Sequence[Standing], families: Families, decimals: int) -> tuple[Standing, ...]:
     """Returns the lines with intervals and tests, rounded coarsely, since they tell of labels."""
     errors = np.stack([line.errors for line in lines])
-    rng = BOOTSTRAP(0)
     step = 10.0 ** (1 - decimals)
-    sums = families.sums(errors**2)
     low, high = families.interval(errors)
-    ranks = rank_intervals(sums, families, decimals, rng)
     groups = rank_groups(lines, families)
     return tuple(
         replace(
             line,
             low=float(np.floor(low[place] / step) * step),
             high=float(np.ceil(high[place] / step) * step),
-            best=ranks[place][0],
-            worst=ranks[place][1],
             rank_groups=groups[place],
         )
         for place, line in enumerate(lines)
     )
 
 
-def rank_intervals(
-    sums: FloatArray, families: Families, decimals: int, rng: Generator
-) -> list[tuple[int, int]]:
-    """Returns the ends of the 95 % interval of the rank of t lines, which contains the rank itself.
-
-    The interval is the percentile bootstrap's (Efron & Tibshirani, An Introduction to the Bootstrap, 1993,
-    ch. 13): families are drawn with replacement within their stratum, the same for every line, and every draw
-    is ranked as the board is. `sums` (t, g) are those of squared errors over the rows of each family.
-    """
-    weights = np.zeros((DRAWS, len(families)))
-    for stratum in np.unique(families.strata):
-        (members,) = np.nonzero(families.strata == stratum)
-        weights[:, members] = rng.multinomial(len(members), np.full(len(members), 1 / len(members)), DRAWS)
-    drawn = np.sqrt(weights @ sums.T / (weights @ families.sizes)[:, None])
-    rank = competition_ranks(np.sqrt(sums.sum(axis=1) / families.sizes.sum()), decimals)
-    tail = (1 - LEVEL) / 2
-    ranks = competition_ranks(drawn, decimals)
-    best = np.minimum(np.quantile(ranks, tail, axis=0, method="lower"), rank)
-    worst = np.maximum(np.quantile(ranks, 1 - tail, axis=0, method="higher"), rank)
-    return list(zip(best.astype(int).tolist(), worst.astype(int).tolist(), strict=True))
-
-
 def competition_ranks(rmse: FloatArray, decimals: int) -> IntArray:
-    """Ranks "1, 2, 2, 4" of displayed scores (..., t), along the last axis.
+    """Ranks "1, 2, 2, 4" of displayed scores (t,).
 
     >>> competition_ranks(np.array([4.004, 2.0, 9.0, 3.996]), 2).tolist()
     [2, 1, 4, 2]
     """
     shown = np.rint(rmse * 10.0**decimals)
-    return 1 + np.apply_along_axis(lambda row: np.searchsorted(np.sort(row), row), -1, shown)
+    return 1 + np.searchsorted(np.sort(shown), shown)
 
 
 def rank_groups(lines: Sequence[Standing], families: Families) -> list[tuple[int, ...]]:

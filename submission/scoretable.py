@@ -59,34 +59,22 @@ VALIDATION_GROUPS = "val/groups.csv"
 
 @dataclass(frozen=True)
 class Families:
-    """The families of the sets that are scored, and the groups within which they are drawn."""
+    """The families of the sets that are scored."""
 
     codes: IntArray  # number of the family of every set (n,), 0 to g - 1
-    strata: IntArray  # number of the stratum of every family (g,)
 
     @classmethod
     def of(cls, families: Sequence[str], groups: Sequence[str]) -> "Families":
         """Returns the families of sets, given the names of each set's family and group (n,).
 
-        A family in two groups counts as two. A group with a single family cannot vary, so it is joined with
-        the smallest other group ("collapsed strata", Cochran, Sampling Techniques, 1977, 5A.12).
+        A family in two groups counts as two.
         """
-        pairs = sorted(set(zip(groups, families, strict=True)))
-        number = {pair: code for code, pair in enumerate(pairs)}
-        codes = np.array([number[pair] for pair in zip(groups, families, strict=True)], dtype=np.int64)
-        strata = [
-            [code for code, pair in enumerate(pairs) if pair[0] == group] for group in sorted({*groups})
-        ]
-        while len(strata) > 1 and len(min(strata, key=len)) == 1:
-            first, second, *others = sorted(strata, key=len)
-            strata = [*others, first + second]
-        numbers = np.empty(len(pairs), dtype=np.int64)
-        for stratum, members in enumerate(strata):
-            numbers[members] = stratum
-        return cls(codes, numbers)
+        pairs = list(zip(groups, families, strict=True))
+        number = {pair: code for code, pair in enumerate(sorted(set(pairs)))}
+        return cls(np.array([number[pair] for pair in pairs], dtype=np.int64))
 
     def __len__(self) -> int:
-        return len(self.strata)
+        return int(self.codes.max(initial=-1)) + 1
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Returns the sums of `values` (..., n) over the sets of each family (..., g)."""

@@ -91,7 +91,7 @@ def by_signs(differences: FloatArray, rng: np.random.Generator) -> FloatArray:
 def decided(draw: Draw, count: int, runs: int) -> tuple[float, float]:
     """The shares of tables with any pair told apart, by signs alone and by the whole test."""
     rng = np.random.Generator(np.random.Philox(key=[count, 0]))
-    families = Families(np.arange(count), np.zeros(count, dtype=np.int64))
+    families = Families(np.arange(count))
     tables = np.stack([draw(rng, count) for _ in range(runs)])
     rows, columns = np.triu_indices(tables.shape[1], 1)
     signs = by_signs(tables[:, rows] - tables[:, columns], rng)

@@ -67,7 +67,7 @@ def of_mean(runs: int) -> Iterator[dict[str, object]]:
     for share in (1 / 40, 0.2, 0.4, 0.6):
         sizes = np.full(40, 4)
         sizes[0] = round(4 * 39 * share / (1 - share))
-        families = Families(np.repeat(np.arange(40), sizes), np.zeros(40, dtype=np.int64))
+        families = Families(np.repeat(np.arange(40), sizes))
         scores = rng.normal(size=(runs, 40))[:, families.codes] + rng.normal(size=(runs, sizes.sum()))
         low, high = mean_interval(scores, families)
         equal = float(effective_families(scores[0], families))

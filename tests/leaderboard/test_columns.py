@@ -15,9 +15,9 @@ from submission.metrics import Score
 def test_the_csv_has_kaggles_columns_then_ours():
     assert board_csv(BOARD) == (
         "Rank,TeamId,TeamName,LastSubmissionDate,Score,SubmissionCount,Kind,MAE,Spearman,Skill,NoiseFloor,"
-        "ScoreLow,ScoreHigh,RankLow,RankHigh,RankGroups\n"
-        "1,tca978112ca,a,2026-01-02 03:04:05,2.50,3,team,2.00,0.90,0.94,1.25,2.1,3.0,1,2,1 2\n"
-        ",,constant,,5.00,,baseline,4.00,,0.00,1.25,,,,,3\n"
+        "ScoreLow,ScoreHigh,RankGroups\n"
+        "1,tca978112ca,a,2026-01-02 03:04:05,2.50,3,team,2.00,0.90,0.94,1.25,2.1,3.0,1 2\n"
+        ",,constant,,5.00,,baseline,4.00,,0.00,1.25,,,3\n"
     )
 
 
@@ -54,11 +54,10 @@ def test_r_squared_is_there_where_it_is_asked_for():
 
 def test_the_markdown_has_the_pages_columns_that_hold_something():
     assert board_markdown(BOARD).splitlines() == [
-        "| Rank | Team | Public score | 95 % interval | Submissions | MAE | Spearman | Skill | Rank interval "
-        "| Rank group |",
-        "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-        "| 1 | a | 2.50 | 2.1–3.0 | 3 | 2.00 | 0.90 | 0.94 | 1–2 | 1 2 |",
-        "|  | constant (baseline) | 5.00 |  |  | 4.00 |  | 0.00 |  | 3 |",
+        "| Rank | Team | Public score | 95 % interval | Submissions | MAE | Spearman | Skill | Rank group |",
+        "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| 1 | a | 2.50 | 2.1–3.0 | 3 | 2.00 | 0.90 | 0.94 | 1 2 |",
+        "|  | constant (baseline) | 5.00 |  |  | 4.00 |  | 0.00 | 3 |",
     ]
     validation = Board("validation", (replace(KIT, skill=math.nan),), 1)
     assert board_markdown(validation).splitlines()[0] == "| Method | Validation score | MAE | Rank group |"

@@ -206,9 +206,7 @@ def test_intervals_of_fractions_hold_near_their_ends(families, size, share):
     """Also where the items of a family are alike: Student's t would hold in .2 to .9 of these near 1."""
     rng = np.random.default_rng(5)
     values = np.repeat((rng.random((2000, families)) < share).astype(float), size, axis=1)
-    low, high = interval(
-        values, Families(np.repeat(np.arange(families), size), np.zeros(families, dtype=int))
-    )
+    low, high = interval(values, Families(np.repeat(np.arange(families), size)))
     assert low.min() >= 0
     assert high.max() <= 1
     assert ((low <= share) & (share <= high)).mean() > 0.885
@@ -219,7 +217,7 @@ def test_intervals_hold_where_one_family_is_large(share):
     """Those of 40 families alike would hold in .93, .83 and .45 of these."""
     rng, sizes = np.random.default_rng(7), np.full(40, 4)
     sizes[0] = round(4 * 39 * share / (1 - share))
-    families = Families(np.repeat(np.arange(40), sizes), np.zeros(40, dtype=int))
+    families = Families(np.repeat(np.arange(40), sizes))
     values = rng.normal(size=(1000, 40))[:, families.codes] + rng.normal(size=(1000, sizes.sum()))
     low, high = interval(values, families)
     assert ((low <= 0) & (high >= 0)).mean() > 0.92
@@ -236,7 +234,7 @@ def test_perfect_systems_have_an_interval_and_identical_ones_are_called_so(tmp_p
 def test_percent_of_right_and_wrong_has_the_intervals_of_fractions(tmp_path):
     right = (np.random.default_rng(8).random((20, 3)) < [0.5, 0.95, 1]).astype(float)
     right[:, 2] = 1
-    families = Families(np.arange(20), np.zeros(20, dtype=int))
+    families = Families(np.arange(20))
     assert np.array(interval(100 * right.T, families)) == pytest.approx(
         100 * np.array(interval(right.T, families))
     )

@@ -74,16 +74,6 @@ def test_the_legend_says_what_is_in_each_group_that_has_a_column():
     assert "by group" not in legend(["a", "b"])
 
 
-@pytest.mark.parametrize(
-    ("groups", "strata"),
-    [("aabb", [2, 2]), ("aab", [3]), ("aabbbc", [3, 3]), ("abc", [3]), ("aaabc", [3, 2]), ("a", [1])],
-)
-def test_no_group_is_drawn_from_one_family(groups, strata):
-    """A lonely family joins the smallest other group."""
-    families = Families.of([str(i) for i in range(len(groups))], list(groups))
-    assert sorted(np.bincount(families.strata).tolist()) == sorted(strata)
-
-
 def test_copies_of_a_family_do_not_narrow_the_interval():
     errors = np.random.default_rng(0).normal(size=12)
 
