@@ -56,7 +56,7 @@ class Classifier:
         check_device(self.device)
         network = copy.deepcopy(self.network).cpu().eval().requires_grad_(False)
         for form, stored in (("deployed", network.folded()), ("network", network)):
-            object.__setattr__(self, form, stored.to(self.device).to(memory_format=torch.channels_last))
+            object.__setattr__(self, form, stored.to(self.device).to(memory_format=network.layout))
         for name, kind in (("classes", str), ("mean", float), ("std", float)):
             object.__setattr__(self, name, tuple(map(kind, getattr(self, name))))
 
@@ -179,7 +179,7 @@ class Classifier:
         return tuple(torch.cat(pair) for pair in zip(*halves, strict=True))
 
     def normalised(self, images: Images) -> Tensor:
-        """Returns uint8 images of either layout as float32 (n, 3, h, w), channels last, on the device."""
+        """Returns uint8 images of either layout as float32 (n, 3, h, w), in the network's, on the device."""
         if isinstance(images, np.ndarray):
             images = torch.from_numpy(images.copy())
             images = images.movedim(-1, 1) if images.ndim == 4 else images
@@ -190,7 +190,7 @@ class Classifier:
             )
         inputs = images.to(self.device).float().div_(255)
         mean, std = torch.tensor([self.mean, self.std], device=self.device).view(2, 3, 1, 1)
-        return inputs.sub_(mean).div_(std).contiguous(memory_format=torch.channels_last)
+        return inputs.sub_(mean).div_(std).contiguous(memory_format=self.network.layout)
 
 
 def check_device(device: str) -> None:

@@ -8,6 +8,7 @@ the frontend called here does not.
 
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -16,6 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from starter.models.classifiers.networks.libraries import unlogged
 from submission.competition import ENGINES
 from submission.errors import UnusableInput, tell_once, why
 
@@ -33,7 +35,7 @@ class Runner:
 
     OpenVINO compiles it once for each size of an input and number of threads; what it cannot take runs in
     PyTorch, and one line says so. `part` maps float32 (n, ...) to one tensor, or a tuple of them. With
-    `own_code`, a user's, it may decide by what it is given.
+    `own_code`, a user's, it may decide by values.
     """
 
     def __init__(
@@ -69,9 +71,9 @@ class Runner:
         return self._compiled[key]
 
     def _compile(self, size: tuple[int, ...], precision: str, threads: int) -> Run:
-        """Returns the part compiled for this CPU, after comparing it with PyTorch on two inputs of noise."""
-        probe = torch.randn(2, *size, generator=torch.Generator().manual_seed(0))
-        expected = self._in_pytorch(probe, "float32")
+        """Returns the part compiled for this CPU, after comparing it with PyTorch on other noise."""
+        probe, other = torch.randn(5, *size, generator=torch.Generator().manual_seed(0)).split([2, 3])
+        expected = self._in_pytorch(other, "float32")
         model = _compile(self.part, probe, precision, threads, self.own_code)
         step = SLICE * threads
 
@@ -82,8 +84,8 @@ class Runner:
                 results.append([torch.from_numpy(found[i].copy()) for i in range(len(found))])
             return tuple(torch.cat(parts) for parts in zip(*results, strict=True))
 
-        for mine, theirs in zip(run(probe.flip(0)), expected, strict=True):
-            moved, largest = float((mine.flip(0) - theirs).abs().max()), float(theirs.abs().max())
+        for mine, theirs in zip(run(other), expected, strict=True):
+            moved, largest = float((mine - theirs).abs().max()), float(theirs.abs().max())
             if not moved <= TOLERANCES[precision] * largest:
                 raise ValueError(f"its {precision} values of up to {largest:.2g} differ by {moved:.2g}")
         return run
@@ -191,9 +193,8 @@ def _compile(part: nn.Module, probe: Tensor, precision: str, threads: int, own_c
         warnings.simplefilter("always")  # tracing is deprecated, and is what OpenVINO reads fastest
         traced = torch.jit.trace(part, (probe,), check_trace=False)
         decoder = TorchScriptPythonDecoder(traced, shared_memory=False)
-    branches = any(issubclass(each.category, torch.jit.TracerWarning) for each in caught)
-    if branches and own_code:
-        raise ValueError("its code decides by what it is given, which a trace does not see")
+    if own_code and any(issubclass(each.category, torch.jit.TracerWarning) for each in caught):
+        _check_traceable(part, probe)
     frontend = FrontEndManager().load_by_framework("pytorch")
     model = frontend.convert(frontend.load(decoder))
     model.reshape([-1, *probe.shape[1:]])
@@ -206,6 +207,18 @@ def _compile(part: nn.Module, probe: Tensor, precision: str, threads: int, own_c
         "ENABLE_CPU_PINNING": False,  # several processes would be pinned to the same core
     }
     return _core().compile_model(model, "CPU", settings)
+
+
+def _check_traceable(part: nn.Module, probe: Tensor) -> None:
+    """Raise an error if the results depend on more than the operations on one batch; sizes may decide."""
+    number = torch.ops.aten.item.default
+    sizes = ({0: torch.export.Dim("n")},)
+    with unlogged(), suppress(Exception):  # of many kinds, in words for those who export
+        program = torch.export.export(part, (probe,), dynamic_shapes=sizes, strict=False)
+        if all(node.target is not number for node in program.graph.nodes):
+            return
+    reason = "its code decides by values in the images or by their number, or leaves PyTorch"
+    raise ValueError(f"{reason}, which a trace does not see")
 
 
 def _on_cpu(device: str) -> bool:

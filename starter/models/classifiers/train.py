@@ -129,7 +129,7 @@ def train(asked: Training, out: Path, device: str | None = None) -> str:
     else:
         _fit(network, learnt, asked, checkpoint, device=device, mean=mean, std=std)
     trained = classifier()
-    right = _right(trained, tested)
+    right = int((trained(tested.images)[0].argmax(1).cpu().numpy() == tested.truth).sum())
     save_classifier(trained, out)
     checkpoint.unlink(missing_ok=True)
     share = f"{100 * right / len(tested):.2f} % of {len(tested):,} images of the test split"
@@ -179,7 +179,7 @@ def _fit(
     std: _Triple,
 ) -> None:
     """Train the network in place."""
-    network.to(device).to(memory_format=torch.channels_last).train()
+    network.to(device).to(memory_format=network.layout).train()
     size = min(asked.batch, len(images))
     per_epoch = len(images) // size
     optimiser = torch.optim.SGD(
@@ -199,7 +199,7 @@ def _fit(
         bar.update(done * per_epoch * size)
         for epoch in range(done, asked.epochs):
             for chosen, x in _batches(pixels, asked, epoch):
-                x = x.to(torch.float32, memory_format=torch.channels_last).mul_(scale).sub_(offset)
+                x = x.to(torch.float32, memory_format=network.layout).mul_(scale).sub_(offset)
                 with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=half):
                     loss = cross_entropy(network(x).float(), labels[chosen])
                 optimiser.zero_grad(set_to_none=True)
@@ -219,7 +219,7 @@ def _fit_head(network: Network, classifier: Classifier, images: ImageSet) -> Non
     """Fit the last layer by logistic regression on the classifier's features of the images."""
     if network.head is None:
         raise UnusableInput("--head-alone: the network has no last linear layer")
-    features = torch.cat([found for _, found in _seen(classifier, images)]).cpu().numpy()
+    features = classifier(images.images)[1].cpu().numpy()
     weight, bias = fit_linear(features, images.truth, len(classifier.classes), HEAD_STRENGTH)
     network.head.weight.data = torch.from_numpy(weight)
     network.head.bias.data = torch.from_numpy(bias)
@@ -246,15 +246,3 @@ def _cropped(images: Tensor, shift: Tensor, flips: Tensor) -> Tensor:
     each = torch.arange(b, device=images.device)[:, None, None]
     padded = pad(images, (PAD,) * 4)
     return padded[each, :, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
-
-
-def _right(classifier: Classifier, images: ImageSet) -> int:
-    """Returns the number of correctly classified images."""
-    predicted = torch.cat([logits.argmax(1) for logits, _ in _seen(classifier, images)])
-    return int((predicted.cpu().numpy() == images.truth).sum())
-
-
-def _seen(classifier: Classifier, images: ImageSet) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield logits and features of 500 images at a time."""
-    for start in progress(range(0, len(images), 500), title=f"observe {classifier.arch}", unit="batches"):
-        yield classifier(images.images[start : start + 500])

@@ -13,7 +13,7 @@ Importing runs code. A weights file may name such a function, but reading the fi
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -55,6 +55,8 @@ class BodyNetwork(Network):
         self.layer = spec.layer
         self.normalisation = normalisation
         self.code = code
+        if spec.own_code:
+            self.layout = torch.contiguous_format  # in which `x.view(len(x), -1)` works
         fitting = [name for name, layer in self._linear().items() if layer.out_features == classes]
         if not self.layer:
             self.layer = "" if self.head is not None and self.head.out_features == classes else NO_LAYER
@@ -112,7 +114,8 @@ class BodyNetwork(Network):
         calls = list[Call]()
         with head.register_forward_hook(lambda _, inputs, output: calls.append((head, inputs[0], output))):
             logits = self._run(x)
-        if not calls or not gives(calls[-1], logits):
+        followed = torch.jit.is_tracing() or torch.compiler.is_compiling()  # they would take it for a branch
+        if not calls or not (followed or gives(calls[-1], logits)):
             layer = self.layer or "that was defined last"
             raise UnusableInput(
                 f"{self.spec}: its nn.Linear {layer} does not give the logits (n, k) from features (n, d); "
@@ -142,12 +145,6 @@ class BodyNetwork(Network):
     def folded(self) -> "BodyNetwork":
         """Returns itself: the kit does not know which of its operations could be merged."""
         return self
-
-
-def with_body(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Returns the tensors under the kit's names, which are the module's own with "body." before them."""
-    own = any(name.startswith(BODY) for name in tensors)
-    return {name if own else f"{BODY}{name}": tensor for name, tensor in tensors.items()}
 
 
 def use_network(spec: str) -> None:

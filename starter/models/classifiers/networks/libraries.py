@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from starter.models.classifiers.networks.body import BodyNetwork, Triple, with_body
+from starter.models.classifiers.networks.body import BODY, BodyNetwork, Triple
 from starter.models.classifiers.specs import Spec
 from submission.errors import UnusableInput, tell_once, why
 
@@ -40,12 +40,12 @@ def pretrained_state(network: str) -> dict[str, Tensor]:
             f"{network}: the library's weights cannot be downloaded ({why(error)}): check the connection, or "
             f"name a file that holds them ({network}=PATH; for training --start PATH)"
         ) from error
-    return with_body(state)
+    return {f"{BODY}{name}": tensor for name, tensor in state.items()}
 
 
 @contextmanager
 def unlogged() -> Iterator[None]:
-    """Keep libraries that download from logging each of their attempts, and what their error says again."""
+    """Keep libraries from logging each of their attempts, and what their error says again."""
     before = logging.root.manager.disable
     logging.disable(logging.ERROR)
     try:

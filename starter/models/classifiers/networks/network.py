@@ -12,10 +12,12 @@ class Network(nn.Module, ABC):
     """A network whose last layer is linear; in the kit's own it reads the last maps' mean over positions.
 
     The input is normalised images, float (n, 3, h, w). A subclass defines `stages`, and a `head` unless its
-    last layer is called `fc`. Its `code` decides the logits besides the architecture's name and the tensors.
+    last layer is called `fc`. Its `code` decides the logits besides the architecture's name and the tensors;
+    `layout` is the order in memory of images and weights.
     """
 
     code: str = ""
+    layout: torch.memory_format = torch.channels_last
 
     @abstractmethod
     def stages(self, x: Tensor) -> list[Tensor]:

@@ -94,37 +94,70 @@ def test_float32_takes_the_place_of_a_precision_that_the_cpu_lacks(pair, precisi
     assert f"this CPU has no {precision}: openvino computes in float32" in capsys.readouterr().err
 
 
-BRANCHES = """
+NETWORKS = """
 import torch
 from torch import nn
 
 
-class Branching(nn.Module):
-    def __init__(self, classes):
+def spread(pooled, k):
+    return pooled.repeat(1, 4)[:, :k]
+
+
+branching = lambda k: lambda x: spread(x.mean((2, 3)), k) * (1 if x.sum() > 0 else -1)
+scaling = lambda k: lambda x: spread(x.mean((2, 3)), k) / x.max().item()
+counting = lambda k: lambda x: spread(x.mean((2, 3)), k) * (1 if len(x) < 9 else -1)
+leaving = lambda k: lambda x: spread(torch.from_numpy(x.numpy().mean((2, 3))), k)
+
+
+class Sized(nn.Module):
+    def __init__(self, k):
         super().__init__()
-        self.fc = nn.Linear(3, classes)
+        self.conv, self.norm, self.fc = nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.Linear(128, k)
 
     def forward(self, x):
-        pooled = x.mean(dim=(2, 3))
-        return self.fc(pooled if pooled.sum() > 0 else -pooled)
+        count, channels, height, _ = x.shape
+        assert channels == 3
+        x = nn.functional.max_pool2d(self.norm(self.conv(x)).relu(), 7 if height == 32 else 4)
+        return self.fc(x.view(count, -1)).double()
 
 
-def make(classes):
-    torch.manual_seed(0)
-    return Branching(classes)
+def usual(k):
+    return nn.Sequential(nn.Conv2d(3, 8, 3, stride=4), nn.ReLU(), nn.Flatten(), nn.Linear(512, k))
 """
 
 
-def test_what_cannot_be_converted_runs_in_pytorch_and_one_line_says_so(tmp_path, monkeypatch, capsys):
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """A function from a name in NETWORKS to that network in PyTorch and in OpenVINO."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    Path("branching_net.py").write_text(BRANCHES, encoding="utf-8")
-    plain = load_classifier("mine=branching_net:make", CLASSES)
-    other = replace(plain, engine="openvino")
+    monkeypatch.delitem(sys.modules, "own_nets", raising=False)
+    Path("own_nets.py").write_text(NETWORKS, encoding="utf-8")
+
+    def both(function):
+        plain = load_classifier(f"mine=own_nets:{function}", CLASSES, size=(32, 32))
+        return plain, replace(plain, engine="openvino")
+
+    return both
+
+
+@pytest.mark.parametrize("function", ["branching", "scaling", "counting", "leaving"])
+def test_what_a_trace_does_not_see_runs_in_pytorch_and_one_line_says_so(own, function, capfd):
+    plain, other = own(function)
     for images in (IMAGES[:5], IMAGES[5:9]):
         torch.testing.assert_close(other(images), plain(images))
-    (line,) = capsys.readouterr().err.splitlines()
+    assert other.left_to_torch(IMAGES)
+    (line,) = capfd.readouterr().err.splitlines()
     assert "'mine': openvino cannot take its network (its code decides" in line
+
+
+@pytest.mark.parametrize("function", ["usual", "Sized"])
+def test_networks_of_ones_own_run_in_openvino(own, function, capfd):
+    plain, other = own(function)
+    for images in (IMAGES, IMAGES[:1]):
+        assert moved(other(images)[0], plain(images)[0]) <= TOLERANCES["float32"]
+    assert not other.left_to_torch(IMAGES)
+    assert capfd.readouterr().err == ""
 
 
 def test_what_is_left_open_is_chosen_and_what_this_cpu_would_emulate_refused(monkeypatch):
