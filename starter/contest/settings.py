@@ -31,7 +31,7 @@ class Settings(BaseModel, ABC):
     source: str = Field("glyphs", json_schema_extra=OFTEN)
     """glyphs, cifar10, or a path: class folders, zip or npz."""
     classifiers: tuple[str, ...] = Field(("small",), min_length=1, json_schema_extra=OFTEN)
-    """NAME=WEIGHTS (a file, official, module:function), timm:NET or torchvision:NET."""
+    """NAME=WEIGHTS (a file, official, module:function[=FILE]), timm:NET or torchvision:NET."""
     train_sets: int = Field(120, ge=2, le=100_000, json_schema_extra=OFTEN)
     """Number of meta-train sets."""
     val_sets: int = Field(24, ge=0, le=10_000, json_schema_extra=OFTEN)

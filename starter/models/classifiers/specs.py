@@ -4,7 +4,7 @@
 |---|---|
 | ``NAME=PATH``, ``NAME=official`` | the architecture of the file, or else NAME; the published weights |
 | ``timm:NET``, ``torchvision:NET``, ``clip:MODEL`` | a library's; ``=WEIGHTS`` after it: a file or tag |
-| ``module:function`` | the result of the user's function |
+| ``module:function`` | the result of the user's function; ``=FILE`` after it: with these weights |
 
 ``NAME=`` before either of the last two gives it a name, ``@LAYER`` after it names the layer of the logits.
 ``zero-shot:`` before an encoder makes it use the names of the classes in place of a probe.
@@ -22,7 +22,7 @@ from submission.errors import UnusableInput
 LIBRARIES = ("timm", "torchvision")
 CLIP = "clip"
 ZERO_SHOT = "zero-shot:"
-_OWN = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*)(?:@([\w.]+))?")
+_OWN = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*)(?:@([\w.]+))?(?:=(.+))?")
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Spec:
             network, _, layer = found.partition("@")
             return cls(name or network.partition(":")[2], network, layer, weights)
         if own := _OWN.fullmatch(rest):
-            return cls(name, own[1], own[2] or "")
+            return cls(name, own[1], own[2] or "", own[3] or "")
         return cls(name, weights=rest) if named else cls(text)
 
     @property

@@ -84,12 +84,6 @@ class Training:
         if problems:
             raise UnusableInput("; ".join(problems))
 
-    @property
-    def fit(self) -> Fit:
-        """Resizing of the images of a path, and the share of unreadable ones."""
-        size = (self.image_size, self.image_size) if self.image_size else None
-        return Fit(size, self.resize, self.skip_unreadable)
-
 
 def train(asked: Training, out: Path, device: str | None = None) -> str:
     """Train a classifier, from ``<out>.checkpoint`` on, write it, and return a text with its accuracy."""
@@ -99,7 +93,8 @@ def train(asked: Training, out: Path, device: str | None = None) -> str:
         raise UnusableInput(f"{out} exists already: name another file, or remove it to train anew")
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     check_device(device)
-    splits = load_source(asked.source, asked.seed, asked.fit)
+    size = (asked.image_size, asked.image_size) if asked.image_size else None
+    splits = load_source(asked.source, asked.seed, Fit(size, asked.resize, asked.skip_unreadable))
     learnt = splits.train
     tested = splits.as_in_datacv().test_base
     mean, std = _normalisation(learnt)

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from starter.data.images.files import cache_folder
 from starter.models.classifiers.checkpoints import COUNTERS, open_checkpoint, renamed
-from starter.models.classifiers.classifier import Classifier, check_device
+from starter.models.classifiers.classifier import Classifier
 from starter.models.classifiers.networks import ARCHITECTURES, new_network
 from starter.models.classifiers.networks.body import CIFAR10, BodyNetwork, Triple, use_network
 from starter.models.classifiers.networks.libraries import pretrained_classes, pretrained_state
@@ -39,8 +39,6 @@ OFFICIAL = {
         "ef08a50e",  # all that the publisher's file name tells
     ),
 }
-
-SHOWN_PROBLEMS = 3
 
 Value = TypeVar("Value")
 _PARTS = ("name", "arch", "classes", "mean", "std", "precision", "device", "engine")
@@ -105,7 +103,7 @@ class WeightsFile:
             elif not tensor.to(own.dtype).isfinite().all():
                 problems.append(f"its {name} holds NaN or infinite values")
         if problems:
-            shown = "; ".join(problems[:SHOWN_PROBLEMS])
+            shown = "; ".join(problems[:3])
             raise UnusableInput(f"{self.path} does not fit {arch}: {shown} ({len(problems)} problems in all)")
         return {name: tensor.to(expected[name].dtype) for name, tensor in found.items()}
 
@@ -125,11 +123,11 @@ def load_classifier(
     does); without a size it is the last linear layer defined.
     """
     parsed, k = _checked(spec), len(classes)
+    if parsed.own_code:
+        use_network(parsed.own_code)
     if parsed.network and not parsed.weights:
         arch = parsed.arch
-        if not parsed.library:
-            use_network(parsed.network)
-        elif (known := pretrained_classes(parsed.network)) != k:
+        if parsed.library and (known := pretrained_classes(parsed.network)) != k:
             start = f"unseen train --arch {arch} --start pretrained fits it to yours"
             raise OtherClasses(f"{arch} tells {known} classes apart, not {k}: {start}")
         network = new_network(arch, k)
@@ -140,7 +138,8 @@ def load_classifier(
         official = parsed.weights == "official"
         path = fetch(*OFFICIAL[parsed.name], cache_folder()) if official else Path(parsed.weights)
         file = WeightsFile.read(path)
-        arch = file.metadata.get("arch") or parsed.arch or parsed.name
+        arch = "" if parsed.own_code else file.metadata.get("arch", "")
+        arch = arch or parsed.arch or parsed.name
         if file.classes not in (None, tuple(map(composed, classes))):
             made, mine = reprlib.repr(file.classes), reprlib.repr(tuple(classes))
             raise OtherClasses(f"{file.path} was made for the classes {made}, not for {mine}")
@@ -168,7 +167,6 @@ def read_classifier(
     engine: str = "torch",
 ) -> Classifier:
     """Returns the classifier in a file of `save_classifier`; `name` is by default the file's stem."""
-    check_device(device)
     file = WeightsFile.read(path)
     arch = file.metadata.get("arch")
     if arch is None or file.classes is None:
@@ -268,7 +266,9 @@ def _read(file: WeightsFile, arch: str, classes: int) -> tuple[Network, tuple[Tr
         with torch.device("meta") if arch in ARCHITECTURES else nullcontext():
             network = new_network(arch, classes)
     except UnusableInput as error:
-        raise UnusableInput(f"{file.path}: {error}") from error
+        missing = isinstance(error.__cause__, FileNotFoundError)
+        fix = f"; let {arch} build the network without that file, these are its weights" if missing else ""
+        raise UnusableInput(f"{file.path}: {error}{fix}") from error
     network.load_state_dict(file.fitted(arch, network), assign=True)
     return network, file.normalisation(*_normalisation(network))
 

@@ -46,7 +46,7 @@ def load_encoder(text: str, device: str = "cpu") -> Encoder:
     if spec.library == CLIP:
         return clip_encoder(spec.name, spec.weights, device)
     if spec.own_code:
-        own = _users(spec.own_code, ("name", "encode_images", "encode_texts"))
+        own = _users(spec, ("name", "encode_images", "encode_texts"))
         return EncoderPair(own.name, own.encode_images, own.encode_texts)
     return TwoTowerEncoder.load(EMBEDDED_FILE if named == EMBEDDED else Path(named))
 
@@ -59,7 +59,7 @@ def load_image_encoder(
     if named == LITE0:
         return lite0(device, precision, engine)
     if spec.own_code:
-        own = _users(spec.own_code, ("name", "encode_images"))
+        own = _users(spec, ("name", "encode_images"))
         if hasattr(own, "encode_texts"):
             return EncoderPair(own.name, own.encode_images, own.encode_texts)
         return ImageFunction(own.name, own.encode_images)
@@ -88,16 +88,18 @@ def check_known(text: str) -> None:
         )
 
 
-def _users(own_code: str, members: tuple[str, ...]) -> Any:
+def _users(spec: Spec, members: tuple[str, ...]) -> Any:
     """Returns the object returned by the user's function, after checking that it has these members."""
-    make = user_function(own_code, "my_clip:encoder", "take nothing and return an encoder")
+    if spec.weights:
+        raise UnusableInput(f"encoder {spec.own_code} reads its own weights: leave out ={spec.weights}")
+    make = user_function(spec.own_code, "my_clip:encoder", "take nothing and return an encoder")
     try:
         found = make()
         for member in members:
             getattr(found, member)
     except Exception as error:
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise UnusableInput(f"encoder {own_code} fails: {reason}") from error
+        raise UnusableInput(f"encoder {spec.own_code} fails: {reason}") from error
     return found
 
 

@@ -29,8 +29,11 @@ ARCHITECTURES: dict[str, Callable[[int], Network]] = {
 def new_network(arch: str, num_classes: int) -> Network:
     """Returns an untrained network: the kit's, a library's, or the user's that `use_network` imported."""
     spec = Spec.parse(arch)
-    if spec.network:
+    if spec.network and not spec.weights:
         return (library_network if spec.library else user_network)(spec, num_classes)
     if arch in ARCHITECTURES:
         return ARCHITECTURES[arch](num_classes)
-    raise UnusableInput(f"{arch[:100]!r} is no architecture of the kit, which has {', '.join(ARCHITECTURES)}")
+    raise UnusableInput(
+        f"{arch[:100]!r} is no architecture of the kit, which has {', '.join(ARCHITECTURES)}; weights of a "
+        "network of yours are NAME=module:function=FILE"
+    )

@@ -115,7 +115,7 @@ def test_tensors_that_do_not_fit(change, problem, state, tmp_path):
 @pytest.mark.parametrize(
     ("spec", "metadata", "message"),
     [
-        ("resnet9", {}, "'resnet9' is no architecture of the kit"),
+        ("resnet9", {}, "'resnet9' is no architecture of the kit.*are NAME=module:function=FILE"),
         ("mine", {"arch": "os:system"}, "'os:system' is not the kit's"),
         ("mine", {"arch": "le\nnet" * 10_000}, "is no architecture"),
         ("small", {"classes": '["a", "b", "c"]'}, "made for the classes"),
@@ -142,6 +142,7 @@ def test_metadata_that_do_not_fit(spec, metadata, message, state, tmp_path):
         ("m=torchvision:vit_b_16=a.pt", Spec("m", "torchvision:vit_b_16", "", "a.pt")),
         ("m=nets.sub:make@top.fc", Spec("m", "nets.sub:make", "top.fc")),
         ("zero-shot:a:b", Spec("", "a:b")),
+        ("m=nets:make@fc=w/a=b.pt", Spec("m", "nets:make", "fc", "w/a=b.pt")),
         ("clip:ViT-B-32=laion2b", Spec("ViT-B-32", "clip:ViT-B-32", "", "laion2b")),
         ("m=a/b:c.pt", Spec("m", weights="a/b:c.pt")),
     ],

@@ -14,12 +14,14 @@ from starter.models.classifiers import (
     save_classifier,
     use_network,
 )
+from starter.models.encoders.choose import load_image_encoder
 from submission.errors import UnusableInput
 
 CLASSES = ("a", "b", "c")
 IMAGES = np.random.default_rng(0).integers(0, 256, (5, 8, 8, 3), dtype=np.uint8)
 CODE = """
 import sys
+from pathlib import Path
 import torch
 from torch import nn
 
@@ -61,6 +63,7 @@ convolution = lambda num_classes: nn.Conv2d(3, num_classes, 3)
 arrays = lambda num_classes: lambda x: x.mean((2, 3)).double().numpy()[:, :num_classes]
 late = lambda num_classes: nn.Sequential(nn.Flatten(), nn.Linear(12, num_classes))
 leaving = lambda num_classes: sys.exit(3)
+reading = lambda num_classes: Mine(num_classes, len(Path("a.txt").read_text()))
 NUMBER = 3
 """
 
@@ -113,6 +116,27 @@ def test_what_is_saved_is_read_back_where_the_network_was_named(module):
     assert again.digest != classifier.digest, "it covers the code"
 
 
+def test_bare_weights_are_loaded_into_the_network_named_before_them(module):
+    state = {name: tensor + 1 for name, tensor in mine(module).network.body.state_dict().items()}
+    torch.save(state, "a.pt")
+    spec = f"{module}:make=a.pt"
+    other = load_classifier(f"mine={spec}", CLASSES, size=(8, 8))
+    assert other.arch == f"{module}:make"
+    torch.testing.assert_close(dict(other.network.body.state_dict()), state)
+    with pytest.raises(UnusableInput, match="is no architecture"):
+        new_network(spec, 3)
+    with pytest.raises(UnusableInput, match="reads its own weights"):
+        load_image_encoder(spec)
+
+
+def test_a_function_need_not_read_a_file_where_its_weights_are_at_hand(module):
+    Path("a.txt").write_text("1")
+    save_classifier(load_classifier(f"mine={module}:reading", CLASSES), Path("peer.safetensors"))
+    Path("a.txt").unlink()
+    with pytest.raises(UnusableInput, match=r"a\.txt'; let .*:reading build the network without that file"):
+        read_classifier(Path("peer.safetensors"))
+
+
 def test_no_file_makes_the_kit_import_anything(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
@@ -138,8 +162,6 @@ def test_a_network_without_extras(module):
 
 
 def test_a_named_network_can_be_built_for_training(module):
-    with pytest.raises(UnusableInput, match="name it with network"):
-        new_network(f"{module}:make", 4)
     use_network(f"{module}:make")
     network = new_network(f"{module}:make", 4).train()
     network(torch.zeros(2, 3, 8, 8)).sum().backward()
