@@ -89,7 +89,7 @@ def started(code, folder, **environment):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("words", "expected"), [("unseen shift m", "measure"), ("unseen select --te", "--team")]
+    ("words", "expected"), [("unseen shift gr", "grid"), ("unseen select --te", "--team")]
 )
 def test_a_shell_completes_commands_groups_and_options(words, expected, tmp_path):
     """As its script asks: the words so far in one variable, the word to complete by its number."""
