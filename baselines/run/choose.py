@@ -108,10 +108,12 @@ def _method_of(given: Given, kit: Mapping[str, Estimator], track: str) -> Estima
         raise UnusableInput(problem)
     if not isinstance(given, str):
         raise UnusableInput(f"{given!r} is no method: {EXPECTED}")
-    alike = get_close_matches(given.lower(), kit, 1)
-    if Path(f"{(module := given.removesuffix('.py'))}.py").is_file():
-        alike = [f"{module}:NAME, by the name of its class or pipeline"]
-    meant = f"did you mean {alike[0]}?" if alike else f"the {track} track has {', '.join(kit)}."
+    module = given.removesuffix(".py")
+    meant = f"the {track} track has {', '.join(kit)}."
+    if Path(f"{module}.py").is_file():
+        meant = f"did you mean {module}:NAME, by the name of its class or pipeline?"
+    elif alike := get_close_matches(given.lower(), kit, 1):
+        meant = f"did you mean {alike[0]}?"
     raise UnusableInput(f"there is no method {given!r}: {meant} {EXPECTED}")
 
 

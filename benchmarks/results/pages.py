@@ -121,7 +121,8 @@ def tables(page: str) -> str:
     """The rows of a page and the CSVs that it shows or links."""
     rows = [line for line in page.splitlines() if line.startswith("|")]
     texts = ((DATA / f"{name}.csv").read_text(encoding="utf-8") for name in origins(page))
-    return "\n".join([*rows, *(" ".join(row) for text in texts for row in csv.reader(text.splitlines()))])
+    cells = (" ".join(row) for text in texts for row in csv.reader(text.splitlines()))
+    return "\n".join([*rows, *cells])
 
 
 def history() -> str:

@@ -246,8 +246,7 @@ def class_columns(given: Given, classes: Sequence[str], labelled: bool) -> Given
     """
     if not given.columns:
         numbers = {str(name): name for name in getattr(given.values, "columns", ())}
-        named = bool(classes) and {*classes} <= {*numbers}
-        if not named:
+        if not classes or not {*classes} <= {*numbers}:
             return given
         chosen = [numbers[name] for name in classes]
         return replace(given, values=given.values[chosen], columns=tuple(classes))
