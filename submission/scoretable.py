@@ -45,7 +45,7 @@ NOISE_FLOOR = "noise floor"
 BY_GROUP = "by group"
 """Title of the root mean square of the RMSEs of the groups, in which each group counts alike."""
 LEGEND = (
-    f"RMSE (with a 95 % interval from {INTERVAL_FAMILIES} families of sets on; an end of 100 is none) and "
+    f"RMSE (with a 95 % interval from {INTERVAL_FAMILIES} families of sets on; up to 100: no bound) and "
     f"MAE in percentage points, lower is better; the {NOISE_FLOOR} is the sampling noise of the true values."
 )
 """What stands below every table of scores."""
