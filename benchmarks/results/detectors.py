@@ -1,4 +1,4 @@
-"""OOD detectors on mixes of CIFAR-10's test images and 52 OOD sets: their processor time from cache, and their AUROC.
+"""OOD detectors on mixes of CIFAR-10's test images and 52 OOD sets: AUROC, and time from the cache.
 
     UNSEEN_DATA=FOLDER python benchmarks/results/detectors.py DIR [--write]
 
