@@ -3,6 +3,7 @@
 A `Witness` looks at sets and keeps what it sees in a cache: an `Observer` with a classifier, or a referee.
 """
 
+import os
 from abc import ABC, abstractmethod
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -58,8 +59,10 @@ HALF = 65504
 ROTATIONS = (0, 1, 2, 3)
 """Numbers of quarter turns, counter-clockwise, that the rotation head tells apart."""
 
-AHEAD = 2
-"""Groups of sets that are rendered while a GPU is busy with others, and sets that wait to be written."""
+AHEAD = min(max(2, (os.cpu_count() or 1) // 2), 4)
+"""Groups of sets that are rendered while a GPU is busy with others."""
+WRITERS = 8
+"""Sets that are written at a time while a GPU is busy: more than a group has of most sizes."""
 TOGETHER = 4000
 """Number of images within which sets begin that a GPU sees as one group."""
 
@@ -131,7 +134,7 @@ class Witness(ABC):
                 self.cache.store(part, self.key(part, rendering), found[part])
             return rendering, {part: found[part] for part in parts}
 
-        return aside(keep, self.passes(renderings, parts), self.ahead)
+        return aside(keep, self.passes(renderings, parts), WRITERS if self.ahead else 0)
 
     def read(self, rendering: Rendering, parts: Sequence[str]) -> dict[str, Arrays]:
         """Returns the arrays of each of the parts from the cache; missing ones are computed first."""
