@@ -20,7 +20,7 @@ import cv2
 import numpy as np
 
 import unseen
-from starter.observing.observation import NEEDS, REFEREE_NEEDS, MetaTrain
+from starter.observing.observation import NEEDS, MetaTrain
 from submission.competition import DESCRIPTION
 
 SIZES = {"train_sets": 8, "val_sets": 2, "test_sets": 4, "set_size": 40}
@@ -35,6 +35,8 @@ PREDICTED = ("submissions/*.csv", "validation/*.csv")
 class Everything(unseen.Estimator):
     """Predicts a fraction that every bit of the meta-train sets, the reference and the set decides."""
 
+    wants = tuple(need for need in NEEDS if need != "peers")
+
     def _fit(self, meta: MetaTrain) -> None:
         seen = [*meta.sets, meta.source.observation, meta.source.train_ref]
         self.learnt_ = b"".join(map(bits, seen))
@@ -42,18 +44,6 @@ class Everything(unseen.Estimator):
     def _predict(self, seen: Any) -> float:
         digest = hashlib.sha256(self.learnt_ + bits(seen)).digest()
         return int.from_bytes(digest[:4], "big") / 2**32
-
-
-class Accuracy(Everything):
-    """Everything that the accuracy track observes of one classifier."""
-
-    needs = tuple(need for need in NEEDS if need != "peers")
-
-
-class Ood(Everything):
-    """Everything that the OOD track observes without a referee."""
-
-    needs = tuple(need for need in Accuracy.needs if need not in REFEREE_NEEDS)
 
 
 def bits(seen: Any) -> bytes:
@@ -78,7 +68,7 @@ def written(root: Path, patterns: tuple[str, ...]) -> dict[str, bytes]:
 
 def predicted(contest: unseen.Contest) -> dict[str, bytes]:
     """Returns the predictions of the method that reads everything."""
-    unseen.predict(contest, {"all": Accuracy() if contest.track == "accuracy" else Ood()})
+    unseen.predict(contest, {"all": Everything()})
     return written(contest.root, PREDICTED)
 
 

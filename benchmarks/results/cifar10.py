@@ -31,7 +31,6 @@ TEST = (
 )
 TEST_SEED = 20231
 GROUPS = ("seen", "new", "natural", "natural-few")
-PEERS = ("resnet56_peer", "repvgg_a0")
 
 
 def read_from(classifier: str) -> dict[str, object]:

@@ -26,7 +26,6 @@ from starter.contest.accuracy.settings import AccuracySettings
 from starter.contest.build import build
 from starter.contest.named_settings import preset
 from starter.contest.tracks import TRACKS
-from starter.observing.observation import unmet
 from submission import Competition
 from submission.scoring import score_rows
 from submission.solution import solution_of
@@ -45,7 +44,6 @@ def chosen(competition: Competition, names: list[str]) -> dict[str, Estimator]:
         name: clone(method)
         for name, method in {**BASELINES, **ORACLES}.items()
         if set(method.needs) <= set(TRACKS["accuracy"].needs)
-        and not unmet(method.needs, competition)
         and (name in names if names else when[name] != "if named")
     }
     for name in methods.keys() & ORACLE:

@@ -49,20 +49,18 @@ TEXT = 30
 """A column with a cell of more characters is text, flush left."""
 
 
-def record(
-    name: str, lines: Sequence[Mapping[str, object]], decimals: int = 2, command: str = "", commit: str = ""
-) -> None:
+def record(name: str, lines: Sequence[Mapping[str, object]], decimals: int = 2, command: str = "") -> None:
     """Write ``NAME.csv`` and ``NAME.json``: the command, the commit and the date (UTC) of the lines.
 
-    All lines have the same columns; what is not finite is left empty. Without a command or a commit, those
-    that run are named.
+    All lines have the same columns; what is not finite is left empty. Without a command, that which runs is
+    named.
     """
     text = io.StringIO()
     writer = csv.DictWriter(text, list(lines[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows({key: _cell(value, decimals) for key, value in line.items()} for line in lines)
     write_text(DATA / f"{name}.csv", text.getvalue())
-    origin = {"command": command or _running(), "commit": commit or checked_out(), "date": today()}
+    origin = {"command": command or _running(), "commit": checked_out(), "date": today()}
     write_text(DATA / f"{name}.json", json.dumps(origin, indent=2) + "\n")
 
 

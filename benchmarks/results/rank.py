@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import real
 import shifts
-from pages import record
+from pages import show
 from scipy.special import softmax
 from scipy.stats import ttest_1samp
 from sklearn.base import ClassifierMixin
@@ -175,9 +175,7 @@ def main() -> None:
     cases = [network_case(asked.folder), *(case for seed in range(SEEDS) for case in small_cases(seed))]
     rows = pd.DataFrame([row for case in cases for row in drawn(case)])
     lines = [line(str(task), group) for task, group in rows.groupby("task", sort=False)] + [line("all", rows)]
-    print(*lines, sep="\n")
-    if asked.write:
-        record("rank", lines)
+    show({"rank": lines}, asked.write)
 
 
 if __name__ == "__main__":
