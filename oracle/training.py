@@ -18,8 +18,6 @@ from oracle.networks import Attention, Block, Mlp
 from submission.errors import UnusableInput
 from submission.progress import progress
 
-SIZES = 8
-"""Number of sizes of batches for which steps are kept."""
 CHECKED = 100
 """Number of steps between checks that the weights are finite."""
 
@@ -125,47 +123,12 @@ class Program:
 
 
 def gradients(network: nn.Module, table: Tensor) -> Callable[[Tensor], None]:
-    """Returns what adds the gradients of a batch: graphs on a GPU, programs on the processor, or autograd."""
-    if table.device.type == "cuda":
-        return replayed(network, table)
+    """Returns what adds the gradients of a batch: programs on the processor, of ORA-B if it has one token."""
     if isinstance(network, Mlp) or (isinstance(network, Attention) and isinstance(network.embed, nn.Linear)):
-        programs = lru_cache(SIZES)(partial(Program, network, table))
+        programs = lru_cache(8)(partial(Program, network, table))  # sizes of batches
         if table.device.type == "cpu":
             return lambda batch: programs(len(batch)).run(batch)
     return partial(traced, network, table)
-
-
-def replayed(network: nn.Module, table: Tensor) -> Callable[[Tensor], None]:
-    """Returns what adds the gradients of a batch by a graph of its size; for more sizes by autograd."""
-    graphs, plain = dict[int, Callable[[Tensor], None]](), partial(traced, network, table)
-
-    def add(batch: Tensor) -> None:
-        if len(batch) not in graphs and len(graphs) < SIZES:
-            graphs[len(batch)] = captured(network, table, len(batch))
-        graphs.get(len(batch), plain)(batch)
-
-    return add
-
-
-def captured(network: nn.Module, table: Tensor, rows: int) -> Callable[[Tensor], None]:
-    """Returns what adds the gradients of a batch of so many rows: a CUDA graph of autograd's kernels."""
-    batch = torch.zeros(rows, dtype=torch.int64, device=table.device)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.device(table.device):
-        stream, current = torch.cuda.Stream(), torch.cuda.current_stream()
-        stream.wait_stream(current)
-        with torch.cuda.stream(stream):  # libraries prepare themselves in a first pass, which is not kept
-            traced(network, table, batch)
-        current.wait_stream(stream)
-        network.zero_grad(set_to_none=False)
-        with torch.cuda.graph(graph, stream=stream):  # adds nothing yet
-            traced(network, table, batch)
-
-    def add(drawn: Tensor) -> None:
-        batch.copy_(drawn)
-        graph.replay()
-
-    return add
 
 
 def traced(network: nn.Module, table: Tensor, batch: Tensor) -> None:

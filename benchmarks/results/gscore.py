@@ -23,10 +23,9 @@ from baselines import OOD_BASELINES
 from baselines.contract.estimator import Estimator
 from baselines.contract.families import Fold, folds
 from baselines.report.gscore import ablate, make_table, write_table
-from starter.contest.ood.observe import merged
 from starter.contest.ood.settings import SHARES
 from starter.data.images.reading import Fit
-from starter.data.sets.mix import LEAST, POOL, Mix, family, picked
+from starter.data.sets.mix import LEAST, POOL, Mix, family
 from starter.data.sources.oodsets import load_ood_sets, without_shared
 from starter.data.sources.sources import load_source
 from starter.observing.cache import Cache
@@ -92,12 +91,18 @@ def mixed(pools: Pools, detector: str, mixes: list[Mix], ind: Observation) -> Me
     for mix in mixes:
         other = pools.ood[mix.ood_set]
         rows, is_ood = mix.rows(len(ind), len(other))
-        both = picked(scores[ind.set_name], scores[mix.ood_set], rows, is_ood)
-        seen = merged(mix.name, ind, other, rows, is_ood)
-        seen = replace(seen, features=None, moments=Moments.of(seen.features))
+        logits, features, both = (
+            np.concatenate([own[rows[~is_ood]], others[rows[is_ood]]])
+            for own, others in (
+                (ind.logits, other.logits),
+                (ind.features, other.features),
+                (scores[ind.set_name], scores[mix.ood_set]),
+            )
+        )
+        seen = Observation(mix.name, ind.classifier, logits, Moments.of(features))
         sets.append(ScoredMix(seen, detector, pools.metric, both))
-        ood.append(is_ood)
-        targets.append(true_metric(pools.metric, POOL, scores[ind.set_name], both, is_ood))
+        ood.append(np.arange(len(mix)) >= mix.ind)
+        targets.append(true_metric(pools.metric, POOL, scores[ind.set_name], both, ood[-1]))
     source = replace(pools.source, scores=scores[pools.source.observation.set_name], classifier=None)
     families = [frozenset({family(mix.ood_set)}) for mix in mixes]
     return MetaTrain(source, sets, np.array(targets), (), families, ood, [mix.ood_set for mix in mixes])

@@ -68,17 +68,3 @@ def test_steps_are_those_of_autograd_and_sgd(name, decay_biases, sizes, weights,
     for mine, expected in zip(network.parameters(), other.parameters(), strict=True):
         torch.testing.assert_close(mine, expected, rtol=1e-4, atol=1e-6)
     assert not network.training
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="graphs of steps need a GPU")
-@pytest.mark.parametrize("tokens", ["", "one", "indicators"])
-def test_replayed_steps_are_those_of_autograd(tokens):
-    torch.manual_seed(0)
-    network = Attention(3, 4, 0.0, tokens, 3) if tokens else Mlp(3, 4, 0.0)
-    other = copy.deepcopy(network)
-    gpu, sizes = torch.device("cuda"), range(1, 11)  # more than have a graph
-    optimiser = descent(network.to(gpu), 0.9, 0.1, decay_biases=True)
-    train(network, ROWS.to(gpu), CORRECT.to(gpu), WEIGHTS.to(gpu), whole_sets(sizes, gpu), optimiser, RATES)
-    by_hand(other, whole_sets(sizes, CPU), WEIGHTS, decay_biases=True)
-    for mine, expected in zip(network.parameters(), other.parameters(), strict=True):
-        torch.testing.assert_close(mine.cpu(), expected, rtol=1e-3, atol=1e-5)
