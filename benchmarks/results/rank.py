@@ -90,6 +90,7 @@ def photographs() -> Iterator[tuple[str, ImageSet]]:
 
 def network_case(folder: Path) -> Case:
     """The networks, which are trained where the folder lacks them."""
+    folder.mkdir(parents=True, exist_ok=True)
     sets, logits = [*photographs()], []
     for i, names in enumerate(DISTORTED):
         for count, epochs, flip, first in PARTS:
